@@ -11,33 +11,52 @@ from typing import TYPE_CHECKING
 
 __version__ = "1.0.0rc1"
 
+# The classes that users name in their code.
 _HOME = {
     "Addon": "addon",
     "Answer": "obeying.answer",
-    "UserAgent": "core.crawlers",
+    "Fetched": "policy.outcome",
     "Fetcher": "fetching.fetcher",
+    "Finding": "core.remarks",
     "FoundSitemap": "sitemaps.urls",
     "GbotRobotParser": "obeying.robotparser",
     "GbotRobotsTxtMiddleware": "obeying.middleware",
     "Origin": "core.urls",
-    "RobotsReport": "report.extension",
-    "RobotsScheduler": "obeying.front",
+    "Override": "policy.overrides",
+    "Preferences": "core.preferences",
     "RobotsSitemapSpider": "sitemaps.spider",
     "RobotsTxt": "core.robots",
     "Rule": "core.verdict",
     "Rules": "core.rules",
-    "SitemapDiscovery": "sitemaps.discovery",
-    "SitemapDownloaderMiddleware": "sitemaps.middlewares",
-    "SitemapSpiderMiddleware": "sitemaps.middlewares",
+    "Source": "obeying.answer",
     "State": "policy.outages",
+    "Unavailable": "policy.outcome",
+    "Unreachable": "policy.outcome",
+    "UserAgent": "core.crawlers",
     "Verdict": "core.verdict",
+}
+
+# The classes that only the add-on or a settings file names; `components` has them all.
+_COMPONENTS = {
+    "RobotsReport",
+    "RobotsScheduler",
+    "SitemapDiscovery",
+    "SitemapDownloaderMiddleware",
+    "SitemapSpiderMiddleware",
 }
 
 __all__ = list(_HOME)
 
 if TYPE_CHECKING:
     from .addon import Addon as Addon
+    from .components import RobotsReport as RobotsReport
+    from .components import RobotsScheduler as RobotsScheduler
+    from .components import SitemapDiscovery as SitemapDiscovery
+    from .components import SitemapDownloaderMiddleware as SitemapDownloaderMiddleware
+    from .components import SitemapSpiderMiddleware as SitemapSpiderMiddleware
     from .core.crawlers import UserAgent as UserAgent
+    from .core.preferences import Preferences as Preferences
+    from .core.remarks import Finding as Finding
     from .core.robots import RobotsTxt as RobotsTxt
     from .core.rules import Rules as Rules
     from .core.urls import Origin as Origin
@@ -45,23 +64,24 @@ if TYPE_CHECKING:
     from .core.verdict import Verdict as Verdict
     from .fetching.fetcher import Fetcher as Fetcher
     from .obeying.answer import Answer as Answer
-    from .obeying.front import RobotsScheduler as RobotsScheduler
+    from .obeying.answer import Source as Source
     from .obeying.middleware import GbotRobotsTxtMiddleware as GbotRobotsTxtMiddleware
     from .obeying.robotparser import GbotRobotParser as GbotRobotParser
     from .policy.outages import State as State
-    from .report.extension import RobotsReport as RobotsReport
-    from .sitemaps.discovery import SitemapDiscovery as SitemapDiscovery
-    from .sitemaps.middlewares import SitemapDownloaderMiddleware as SitemapDownloaderMiddleware
-    from .sitemaps.middlewares import SitemapSpiderMiddleware as SitemapSpiderMiddleware
+    from .policy.outcome import Fetched as Fetched
+    from .policy.outcome import Unavailable as Unavailable
+    from .policy.outcome import Unreachable as Unreachable
+    from .policy.overrides import Override as Override
     from .sitemaps.spider import RobotsSitemapSpider as RobotsSitemapSpider
     from .sitemaps.urls import FoundSitemap as FoundSitemap
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME:
+    home = "components" if name in _COMPONENTS else _HOME.get(name)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
-    globals()[name] = value  # so that the next use does not come here
+    value = getattr(import_module(f".{home}", __name__), name)
+    globals()[name] = value  # The next use finds the name without this function.
     return value
 
 

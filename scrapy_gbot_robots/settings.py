@@ -38,19 +38,6 @@ _USER_INFO = re.compile(r"//\S*@")  # of a wrong URL: a password in it may have 
 # how misspelt names begin, too
 _LOOKS_OURS = re.compile(r"\AGBOTS?[_-]?ROBOTS?[_-]?", re.IGNORECASE)
 
-# Settings that release candidates had, without the prefix, and what to know or write instead.
-_LEFT: Mapping[str, str] = {
-    "AGENTS_MODE": "the first of GBOT_ROBOTS_USER_AGENTS that a group names counts",
-    "CRAWL_DELAY_MAX_SECS": "GBOT_ROBOTS_CRAWL_DELAY = 60 is the longest delay in seconds",
-    "CRAWL_DELAY_OVER": "a delay longer than GBOT_ROBOTS_CRAWL_DELAY is cut to it",
-    "CRAWL_DELAY_SHARED": "each process keeps the delay by itself",
-    "HISTORY": "GBOT_ROBOTS_RECORD keeps each answer",
-    "MAX_REDIRECTS": "five redirects are followed",
-    "PROVENANCE_FIELD": 'copy response.meta["gbot_robots"] into the item',
-    "STRICT": "files are read as Google's parser does, and `lint` says what is not written so",
-    "TAGS_LINKS": "GBOT_ROBOTS_PAGE_RULES = True leaves links that say ugc or sponsored, too",
-}
-
 STORAGES = ("memory", "sqlite", "redis")
 ARCHIVES = (".jsonl.gz", ".jsonl")
 REPORTS = (".html", ".htm")
@@ -383,9 +370,7 @@ def mistakes(settings: BaseSettings) -> Iterator[str]:
 
 
 def _instead(end: str, field_names: Iterable[str]) -> str:
-    """Say what to write, or to know, instead of a name of ours that ends so; "" if nothing."""
-    if end.upper() in _LEFT:
-        return f" any more: {_LEFT[end.upper()]}"
+    """Suggest the setting whose name is the most like `end`; "" if none is alike."""
     nearest = get_close_matches(end.lower(), field_names, n=1)
     return "".join(f"; did you mean {_name_of(match)}?" for match in nearest)
 

@@ -25,7 +25,7 @@ _WORDS = {"settings", "signals", "meta", "exceptions"}
 _POLICY = _GROUND | {"policy"}
 _BELOW_FETCHING = _POLICY | _WORDS | {"storage"}
 _BELOW_REPORT = _BELOW_FETCHING | {"fetching", "sitemaps", "obeying"}
-_ALL = _BELOW_REPORT | {"pages", "report", "addon", "bulk", "commands"}
+_ALL = _BELOW_REPORT | {"pages", "report", "components", "addon", "bulk", "commands"}
 DOORS = {
     "core": set(),
     "concurrency": set(),
@@ -42,7 +42,8 @@ DOORS = {
     "obeying": _BELOW_FETCHING | {"fetching"},
     "pages": _WORDS | {"policy", "obeying"},
     "report": _BELOW_REPORT,
-    "addon": _BELOW_REPORT | {"pages", "report"},
+    "components": _BELOW_REPORT | {"pages", "report"},
+    "addon": _BELOW_REPORT | {"pages", "report", "components"},
     "bulk": {"core", "policy"},
     "commands": _ALL - {"commands"},
     "__main__": {"commands"},

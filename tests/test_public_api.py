@@ -4,8 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+from scrapy.utils.misc import load_object
 
 import scrapy_gbot_robots
+from scrapy_gbot_robots import components
 
 from .support.documentation import PAGES, text_of
 from .support.public_api import BULK, MODULES, SNAPSHOT, public_api
@@ -22,6 +24,14 @@ def test_public_names_are_those_that_are_recorded() -> None:
 def test_each_public_name_is_on_a_page_of_the_api() -> None:
     shown = re.findall(r"^::: scrapy_gbot_robots\.([\w.]+)$", text_of("docs/api.md"), re.MULTILINE)
     assert {*scrapy_gbot_robots.__all__, *MODULES, *BULK} - set(shown) == set()
+
+
+@pytest.mark.parametrize("name", components.__all__)
+def test_settings_files_may_name_a_component_by_the_package(name: str) -> None:
+    """Such paths stand in settings files. The record and the page rules come with the add-on only."""
+    if name not in {"PageRulesMiddleware", "RobotsRecord"}:
+        assert load_object(f"scrapy_gbot_robots.{name}") is getattr(components, name)
+        assert name not in scrapy_gbot_robots.__all__
 
 
 _ROOMS = "|".join(DOORS)

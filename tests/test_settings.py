@@ -180,8 +180,6 @@ def test_every_setting_is_documented_with_its_default() -> None:
         assert callable(default) or ast.literal_eval(documented[name].strip("`")) == default, name
 
 
-LEFT = "is no setting any more: "
-FIRST = "the first of GBOT_ROBOTS_USER_AGENTS that a group names counts"
 MEANT = "is no setting; did you mean GBOT_ROBOTS_"
 
 
@@ -197,10 +195,6 @@ MEANT = "is no setting; did you mean GBOT_ROBOTS_"
     ({"gbot-robots_report": "1"}, f"gbot-robots_report {MEANT}REPORT?"),
     ({"GBOT_ROBOTS_OBEY": "1"}, "OBEY is no setting"),
     ({"GBOT_ROBOTS_COLOUR": "1"}, "COLOUR is no setting"),
-    # It is one that left, and what to write instead is said.
-    ({"GBOT_ROBOTS_HISTORY": "1"}, f"HISTORY {LEFT}GBOT_ROBOTS_RECORD keeps each answer"),
-    ({"GBOT_ROBOTS_MAX_REDIRECTS": 9}, f"MAX_REDIRECTS {LEFT}five redirects are followed"),
-    ({"GBOT_ROBOTS_AGENTS_MODE": "all"}, f"AGENTS_MODE {LEFT}{FIRST}"),
 )
 def test_what_is_probably_a_mistake_is_said(settings: dict[str, Any], said: str) -> None:
     texts = [text.removeprefix("GBOT_ROBOTS_") for text in mistakes(Settings(settings))]

@@ -12,7 +12,7 @@ from scrapy_gbot_robots.settings import GbotSettings
 
 SNAPSHOT = Path(__file__).parents[1] / "data" / "public_api.txt"
 # Their names are public, too; see MAINTAINING.md.
-MODULES = ("exceptions", "meta", "signals", "storage.base", "storage.codec")
+MODULES = ("components", "exceptions", "meta", "signals", "storage.base", "storage.codec")
 BULK = ("bulk.judge", "bulk.judge_arrow")
 
 # What Scrapy calls: the names and parameters are its own.

@@ -1,0 +1,24 @@
+"""The classes that the add-on puts into a project's settings.
+
+A project without the add-on names them in its own settings, as docs/settings.md shows. A project
+with the add-on needs their paths only to give a class another place, or to switch one off.
+"""
+
+from __future__ import annotations
+
+from .obeying.front import RobotsScheduler
+from .pages.middleware import PageRulesMiddleware
+from .report.extension import RobotsReport
+from .report.record import RobotsRecord
+from .sitemaps.discovery import SitemapDiscovery
+from .sitemaps.middlewares import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
+
+__all__ = [
+    "PageRulesMiddleware",
+    "RobotsRecord",
+    "RobotsReport",
+    "RobotsScheduler",
+    "SitemapDiscovery",
+    "SitemapDownloaderMiddleware",
+    "SitemapSpiderMiddleware",
+]
