@@ -55,3 +55,7 @@ PROBE = "gbot_robots_probe"
 # In a request that has gone back to the scheduler: its own `dont_filter`, until it is handed out
 # again.
 RETURNED = "_gbot_robots_returned"
+
+# In a request for a sitemap file: the URL that passed all checks of where the file may lie. A
+# redirect leads to another URL, which is checked when the request has reached the middlewares.
+CHECKED = "_gbot_robots_checked"

@@ -10,7 +10,7 @@ from scrapy import Request
 
 from ..core.url_forms import as_sent
 from ..core.urls import Origin, origin_of_robots_txt
-from ..meta import RETURNED, SITEMAP
+from ..meta import CHECKED, RETURNED, SITEMAP
 
 # Google's page, "File location & range of validity"
 SCHEMES = frozenset({"http", "https", "ftp"})
@@ -48,15 +48,14 @@ def origin_of(request: Request) -> Origin:
 
 
 def is_unchecked_sitemap(request: Request) -> bool:
-    """Whether no middleware has checked yet if the sitemap file of `request` may lie there.
+    """Whether it is still to be checked if the sitemap file of `request` may lie there.
 
     No robots.txt is requested for it before. It goes through the middlewares, and then comes back
-    to wait.
+    to wait. Most sitemaps are checked when they are found, and wait like pages.
     """
-    source = request.meta.get(SITEMAP)
-    if not source or RETURNED in request.meta:
+    if SITEMAP not in request.meta or RETURNED in request.meta:
         return False
-    return bool(source.get("robotstxt") != request.url)
+    return request.meta.get(CHECKED) != request.url
 
 
 def returned(request: Request) -> Request:

@@ -236,6 +236,7 @@ class SitemapFeed:
         source = {"robotstxt": sitemap.robotstxt, "line": sitemap.line}
         meta = {**self.request_meta, "is_start_request": True, SITEMAP: source}
         made = Request(url, sitemap_callback(self._spider), meta=meta)
+        self.check.note_checked(made, sitemap.robotstxt)
         request = await self._show(sitemap, made)
         if request is None:
             raise Skipped("skipped/vetoed", url)

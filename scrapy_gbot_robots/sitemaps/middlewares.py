@@ -30,7 +30,7 @@ from ..core.urls import Origin, as_text, origin_of_robots_txt
 from ..engine import sitemap_callback
 from ..exceptions import ForbiddenByRobotsTxt
 from ..fetching.private_hosts import leads_inside
-from ..meta import ANSWERED, SITEMAP
+from ..meta import ANSWERED, CHECKED, SITEMAP
 from ..settings import GbotSettings
 from .discovery import (
     SitemapDiscovery,
@@ -81,8 +81,9 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         if has_requests or not self._feed.is_open:
             return
         for origin in self._feed.home:
-            source = {"robotstxt": origin.robots_url, "line": 0}
-            yield Request(origin.robots_url, sitemap_callback(spider), meta={SITEMAP: source})
+            url = origin.robots_url
+            meta = {SITEMAP: {"robotstxt": url, "line": 0}, CHECKED: url}
+            yield Request(url, sitemap_callback(spider), meta=meta)
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
         """Pass on a request that the spider's code makes of a sitemap or robots.txt, if it may be.
@@ -103,6 +104,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             _forget_file(request)
             if is_sitemap:
                 request.meta[SITEMAP] = source = check.below(request.url, response)
+                check.note_checked(request, response.url)
                 # sitemaps.org, "Sitemap index files"
                 if not source["level"] or origin.host == Origin.of(response.url).host:
                     request.meta.setdefault("allow_offsite", True)
@@ -238,5 +240,6 @@ def _is_fed_or_of_an_index(request: Request) -> bool:
 
 def _forget_file(request: Request) -> None:
     """Remove from a new request what code may copy of the meta of the file that lists its URL."""
+    request.meta.pop(CHECKED, None)
     if request.meta.pop(SITEMAP, None) is not None:
         request.meta.pop("allow_offsite", None)

@@ -26,7 +26,7 @@ from ..concurrency import pause, run_in_thread
 from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..engine import follows_sitemap, is_idle, page_callback
 from ..exceptions import ForbiddenByRobotsTxt
-from ..meta import ANSWERED, LISTED, PROBE, SITEMAP
+from ..meta import ANSWERED, CHECKED, LISTED, PROBE, SITEMAP
 from ..policy.outages import State
 from ..settings import GbotSettings
 from ..signals import request_forbidden
@@ -288,7 +288,11 @@ class RobotsSitemapSpider(SitemapSpider):
             url,
             self._parse_sitemap,
             errback=self._guess_failed,
-            meta={**self._meta, SITEMAP: {"robotstxt": Origin.of(url).robots_url, "line": 0}},
+            meta={
+                **self._meta,
+                SITEMAP: {"robotstxt": Origin.of(url).robots_url, "line": 0},
+                CHECKED: url,
+            },
             cb_kwargs={"host": host, "why": f"{why}; {url} ", "urls": others},  # its fate follows
             dont_filter=True,  # a site may redirect several guesses to the same page
         )
@@ -408,4 +412,7 @@ class RobotsSitemapSpider(SitemapSpider):
                 raise Skipped("rules", url, "the spider's sitemap_rules")
             meta = {LISTED: {"sitemap": response.url, "lastmod": entry.get("lastmod", "")}}
         count(self.crawler, "entries/sitemap", is_sitemap)
-        return Request(url, callback, meta=meta)
+        request = Request(url, callback, meta=meta)
+        if is_sitemap:
+            self._feed.check.note_checked(request, response.url)
+        return request

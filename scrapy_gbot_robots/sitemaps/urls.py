@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 import tldextract
+from scrapy import Request
 from scrapy.http import Response
 from scrapy.settings import BaseSettings
 from w3lib.url import safe_url_string
@@ -25,7 +26,7 @@ from w3lib.url import safe_url_string
 from ..core.robots import RobotsTxt, sitemap_lines_of
 from ..core.urls import Origin, as_text, origin_of_robots_txt, shown
 from ..fetching.private_hosts import is_private
-from ..meta import SITEMAP
+from ..meta import CHECKED, SITEMAP
 from ..settings import GbotSettings
 from .reader import MOST_URL_CHARS, URL
 
@@ -194,6 +195,15 @@ class UrlCheck(NamedTuple):
         if level > MOST_LEVELS:
             raise Skipped("skipped/depth", url)
         return {**source, "index": file.url, "level": level}
+
+    def note_checked(self, request: Request, file_url: str) -> None:
+        """Note that the sitemap of `request`, which the file at `file_url` lists, may lie there.
+
+        With GBOT_ROBOTS_DENY_PRIVATE, the addresses of another host are still to be looked up.
+        """
+        if self.refuses_private and Origin.of(request.url).host != Origin.of(file_url).host:
+            return
+        request.meta[CHECKED] = request.url
 
     def check_host(self, url: str, robots_url: str | None) -> None:
         """Check that a sitemap is where GBOT_ROBOTS_SITEMAPS_HOSTS lets a robots.txt list it.
