@@ -22,7 +22,9 @@ PROVENANCE = "gbot_robots"
 robots.txt let the request go on. `robots` is the SHA-256 of that file (None if there is
 none), `fetched` the time of its fetch in ISO 8601, and `status` the status code of the
 last answer. `line` is that of the verdict's rule, `group` the group that was used, and
-`override` the key of the override that counted (None if none did). `preferences`, with
+`override` the key of the override that counted (None if none did). `judged` is False if the
+page came from another URL, which nothing has judged, since a browser or another download
+handler has followed a redirect by itself; then all these are None. `preferences`, with
 `GBOT_ROBOTS_PURPOSES`, is the dict of "gbot_robots_preferences".
 """
 

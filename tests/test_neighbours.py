@@ -17,7 +17,7 @@ from .support.command import environment, project, run
 from .support.crawls import Pages, crawl, in_reactor, pages, stats
 from .support.documentation import HOME, blocks
 from .support.rows import row, table
-from .support.web import Reply, Site
+from .support.web import Reply, Site, redirect
 from .support.zyte_api import RULES, ZyteApi
 
 pytestmark = pytest.mark.slow
@@ -70,6 +70,30 @@ async def test_robots_txt_goes_by_plain_http_unless_the_browser_is_asked_for(
     assert [path for path in site.paths() if path != "/favicon.ico"] == ["/robots.txt", "/yes"]
     for header in ("authorization", "cookie", "if-match", "if-none-match", "range", "referer"):
         assert header not in site.asked[0].headers
+
+
+@pytest.mark.usefixtures("needs_asyncio")
+@in_reactor
+async def test_page_to_which_the_browser_was_redirected_has_no_proof(site: Site) -> None:
+    pytest.importorskip("scrapy_playwright", reason="scrapy-playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    site.pages["/yes/moved"] = redirect("/no")
+    urls = [
+        Request(site.url(path), meta={"playwright": True}) for path in ("/yes/moved", "/yes#part")
+    ]
+    handler = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
+    settings = {
+        "DOWNLOAD_HANDLERS": {"http": handler, "https": handler},
+        "PLAYWRIGHT_LAUNCH_OPTIONS": {"executable_path": CHROMIUM, "args": QUIET},
+        "GBOT_ROBOTS_PROVENANCE": True,
+    }
+    crawler = await crawl(Pages, settings, urls=urls)
+    proofs = {url: page.meta["gbot_robots"] for url, page in pages(crawler).crawled.items()}
+    assert proofs.pop(site.url("/no"))["judged"] is False
+    (proof,) = proofs.values()
+    assert proof["judged"] is True
+    assert stats(crawler)["gbot_robots/responses/unjudged"] == 1
 
 
 # scrapy-zyte-api: in transparent mode every request goes through an API

@@ -19,7 +19,7 @@ import string
 from collections.abc import Collection
 
 from .rules import Rules, disallowed_among
-from .urls import shown
+from .urls import Origin, path_of, shown
 from .verdict import Verdict
 
 # What every client sends as it is. Texts of it alone, each with an LF behind it, have one form, if
@@ -89,6 +89,21 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
         base + _without_dots(decoded) + _rewritten(shorter_query, _DECODED_IN_QUERY),  # aiohttp
     )
     return tuple(form for form in dict.fromkeys(forms) if form != text)
+
+
+def names_the_same(url: str, other: str) -> bool:
+    """Whether `other` is a form in which a client may send `url`, without regard to fragments.
+
+    Takes absolute URLs; of others only the same text names the same.
+    """
+    if url.partition("#")[0] == other.partition("#")[0]:
+        return True
+    try:
+        if Origin.of(url) != Origin.of(other):
+            return False
+    except ValueError:
+        return False
+    return path_of(other) in map(path_of, (url, *other_forms(url)))
 
 
 def allowed_in_all_forms(rules: Rules, url: str | bytes) -> bool:

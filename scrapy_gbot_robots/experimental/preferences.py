@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from ..core.preferences import (
+    NOTHING_SAID,
     SIGNAL,
     USAGE,
     Labels,
@@ -167,6 +168,11 @@ class PreferenceCheck:
         if refused is not None:
             self._count(note)
         return refused
+
+    def forget(self, request: Request) -> None:
+        """Forget what robots.txt has stated: the page of `request` came from another URL."""
+        if request in self._stated:
+            self._stated[request] = NOTHING_SAID
 
     def after(self, request: Request, response: Response) -> Verdict | None:
         """Add what the headers of `response` say.

@@ -20,6 +20,7 @@ from scrapy.utils.misc import load_object
 from ..concurrency import pause, run_in_thread
 from ..core.crawlers import UserAgent
 from ..core.preferences import NOTHING_SAID, Preferences
+from ..core.url_forms import names_the_same
 from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..core.verdict import Verdict
 from ..engine import is_bypassed, several_of
@@ -84,6 +85,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             self.is_subject_to_robots,
             self._settings.unreachable_wait_secs,
         )
+        self._has_warned_of_other_url = False
         self._crawl_delays: CrawlDelays | None = None
         if self._settings.crawl_delay:
             self._crawl_delays = CrawlDelays(crawler, self._settings)
@@ -220,11 +222,42 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: a header of the page refuses a purpose of this crawl.
         """
+        if response.url != request.url:
+            self._look_at_other_url(request, response)
         if self._preferences is not None:
             refusal = self._preferences.after(request, response)
             if refusal is not None:
                 raise self._forbidden(request, refusal)
         return response
+
+    def _look_at_other_url(self, request: Request, response: Response) -> None:
+        """Count a page from another URL than the one that was judged, and take its proof away.
+
+        A browser, or another download handler, has followed a redirect by itself: no robots.txt
+        was asked whether the page may be fetched. The log says so once.
+        """
+        # A middleware may have sent another request. If that one has come by here, it was judged.
+        asked = response.request or request
+        proof = asked.meta.get(PROVENANCE)
+        if asked is not request and (proof is None or proof is not request.meta.get(PROVENANCE)):
+            return
+        if names_the_same(request.url, response.url) or not self.is_subject_to_robots(request):
+            return
+        if origin_of_robots_txt(request.url) is not None:  # whose redirects are always followed
+            return
+        self.crawler.stats.inc_value("gbot_robots/responses/unjudged")
+        if proof is not None:
+            asked.meta[PROVENANCE] = dict.fromkeys(proof) | {"judged": False}
+        if self._preferences is not None:
+            self._preferences.forget(request)
+        if not self._has_warned_of_other_url:
+            self._has_warned_of_other_url = True
+            logger.warning(
+                "%s led to %s inside the browser or download handler, so no robots.txt was asked "
+                "about that page. The stat gbot_robots/responses/unjudged counts such pages",
+                shown(request.url),
+                shown(response.url),
+            )
 
     async def _known_robots_txt(self, request: Request, answer: CachedAnswer) -> Response | None:
         """Answer `request`, which is for a robots.txt, by the file that is known.
@@ -343,4 +376,5 @@ def _provenance(answer: CachedAnswer, verdict: Verdict) -> dict[str, Any]:
         "line": line,
         "group": verdict.group,
         "override": verdict.override,
+        "judged": True,
     }

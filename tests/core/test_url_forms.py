@@ -18,7 +18,7 @@ from twisted.web.client import URI
 from scrapy_gbot_robots import RobotsTxt
 from scrapy_gbot_robots.core import url_forms
 from scrapy_gbot_robots.core.robots import groups_of
-from scrapy_gbot_robots.core.url_forms import other_forms
+from scrapy_gbot_robots.core.url_forms import names_the_same, other_forms
 from scrapy_gbot_robots.core.urls import path_of
 
 from ..support.browser import dom
@@ -174,3 +174,27 @@ def test_several_urls_have_the_answers_of_each(allows: str, disallows: str, time
                 if not all(verdict_of(groups, form, (b"a", b"*")).allowed for form in forms):
                     disallowed.add(path)
             assert url_forms.disallowed_of_a_site(asked, some) == disallowed
+
+
+@table(
+    "url, other, is_same",
+    ("http://e.com/a", "http://e.com/a#b", True),
+    ("http://e.com/a#b", "http://e.com/a", True),
+    ("http://E.com:80/a/../b", "http://e.com/b", True),
+    ("http://e.com/%7ea", "http://e.com/~a", True),
+    ("http://me:word@e.com/a?", "http://e.com/a", True),
+    ("http://e.com", "http://e.com/", True),
+    ("http://e.com/\u00e9", "http://e.com/%C3%A9", True),
+    ("http://e.com/a", "http://e.com/b", False),
+    ("http://e.com/a", "http://e.com/a/", False),
+    ("http://e.com/a", "http://e.com/a?b", False),
+    ("http://e.com/a", "https://e.com/a", False),
+    ("http://e.com/a", "http://www.e.com/a", False),
+    ("http://e.com/a", "http://e.com:81/a", False),
+    ("http://e.com/a", "about:blank", False),
+    ("about:blank#x", "about:blank", True),
+)
+def test_url_under_which_a_page_comes_is_that_of_its_request(
+    url: str, other: str, is_same: bool
+) -> None:
+    assert names_the_same(url, other) is is_same

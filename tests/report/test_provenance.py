@@ -1,12 +1,19 @@
 """Provenance: which robots.txt allowed a page."""
 
+import logging
 from datetime import datetime, timezone
 from hashlib import sha256
+from inspect import iscoroutinefunction
 from typing import Any
 
+import pytest
 from scrapy import Request
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 
-from ..support.crawls import Pages, crawl, in_reactor, pages
+from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.rows import row, table
 from ..support.web import Reply, Site, redirect
 
@@ -45,8 +52,8 @@ async def test_response_says_what_allowed_it(served: Any, own: Any, path: str, p
         crawler = await crawl(Pages, {**ON, **own}, urls=[site.url(path)])
     found = pages(crawler).crawled[site.url(path)].meta["gbot_robots"]
     fetched = found.pop("fetched")
-    fields = ("robots", "status", "line", "group", "override")
-    assert found == dict(zip(fields, proof, strict=True))
+    fields = ("robots", "status", "line", "group", "override", "judged")
+    assert found == dict(zip(fields, (*proof, True), strict=True))
     if found["status"] in {None, 503}:
         assert fetched is None
     else:
@@ -69,3 +76,85 @@ async def test_provenance_is_about_the_url_that_answered() -> None:
         crawled = pages(await crawl(Pages, ON, urls=[other.url("/moved"), unasked])).crawled
         assert crawled[site.url("/yes")].meta["gbot_robots"]["line"] == 2
         assert "gbot_robots" not in crawled[site.url("/unasked")].meta
+
+
+class Following(HTTP11DownloadHandler):
+    """A download handler that follows redirects by itself, as a browser does."""
+
+    def download_request(self, request: Request, *spider: Any) -> Any:
+        return deferred_from_coro(self._followed(request, spider))
+
+    async def _followed(self, request: Request, spider: Any) -> Response:
+        if iscoroutinefunction(HTTP11DownloadHandler.download_request):  # Scrapy 2.15 and newer
+            spider = ()
+        while True:
+            came = deferred_from_coro(super().download_request(request, *spider))
+            response: Response = await maybe_deferred_to_future(came)
+            to = response.headers.get("Location")
+            if to is None:
+                return response
+            request = request.replace(url=response.urljoin(to.decode()))
+
+
+class Fetching:
+    """A middleware that follows redirects by requests of its own, which go through all middlewares."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    from_crawler = classmethod(lambda cls, crawler: cls(crawler))
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        to = response.headers.get("Location")
+        if to is None:
+            return response
+        engine: Any = self._crawler.engine
+        came: Response = await engine.download_async(Request(response.urljoin(to.decode())))
+        return came
+
+
+HANDLER: dict[str, Any] = {"DOWNLOAD_HANDLERS": {"http": Following}}
+UNJUDGED = {**dict.fromkeys(["robots", "fetched", "status", "line", "group", "override"])}
+STAT = "gbot_robots/responses/unjudged"
+
+
+@pytest.mark.filterwarnings("ignore:.* is not a coroutine function")
+@table("own", row("with-proof", ON), row("without", {}))
+@in_reactor
+async def test_page_that_nothing_judged_has_no_proof_and_is_counted_and_told_once(
+    own: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site, Site({"*": b"ok"}) as other:
+        site.pages["/moved"] = redirect("/no")
+        site.pages["/yes/away"] = redirect(other.url("/page"))
+        exempt = Request(site.url("/moved?exempt"), meta={"dont_obey_robotstxt": True})
+        site.pages["/moved?exempt"] = redirect("/free?exempt")
+        urls = [site.url("/moved"), site.url("/yes/away"), site.url("/yes#part"), exempt]
+        crawler = await crawl(Pages, {**HANDLER, **own}, urls=urls)
+    crawled = pages(crawler).crawled
+    forbidden, away = site.url("/no"), other.url("/page")
+    assert {forbidden, away, site.url("/free?exempt")} <= set(crawled)
+    proofs = {url: page.meta.get("gbot_robots") for url, page in crawled.items()}
+    if own:
+        assert proofs[forbidden] == proofs[away] == {**UNJUDGED, "judged": False}
+        (page,) = [page for url, page in crawled.items() if url.startswith(site.url("/yes"))]
+        proof = page.meta["gbot_robots"]
+        assert (proof["line"], proof["judged"]) == (2, True)
+    assert proofs[site.url("/free?exempt")] is None
+    assert stats(crawler)[STAT] == 2
+    told = [each for each in caplog.records if each.levelno == logging.WARNING]
+    (text,) = [each.getMessage() for each in told if "no robots.txt was asked" in each.msg]
+    assert " led to " in text
+    assert STAT in text
+
+
+@in_reactor
+async def test_page_of_a_middlewares_own_request_has_the_proof_of_that_request() -> None:
+    own = {**ON, "DOWNLOADER_MIDDLEWARES": {Fetching: 650}}
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        site.pages["/moved"] = redirect("/yes")
+        crawler = await crawl(Pages, own, urls=[site.url("/moved")])
+    (page,) = pages(crawler).crawled.values()
+    assert page.url == site.url("/yes")
+    assert page.meta["gbot_robots"]["line"] == 2
+    assert STAT not in stats(crawler)
