@@ -1,7 +1,7 @@
 """Run the benchmarks and write what they print into README.md, with the commit, the date and the machine.
 
 `python -m benchmarks` runs all parts, `--only NAME` some of them; `--list` says how long each takes. A part that needs real
-robots.txt files reads those of GBOT_ROBOTS_REFERENCE (MAINTAINING.md), and is left out without. A README is written after
+robots.txt files reads those of GBOT_ROBOTS_REFERENCE (docs/maintaining.md), and is left out without. A README is written after
 each part, so a run that is broken off loses only the part that was running.
 """
 
@@ -35,17 +35,10 @@ PARTS = {
     "verdicts": Part(f"benchmarks.verdicts {FILES}", 2),
     "parser": Part(f"benchmarks.parser {FILES}", 2),
     "worst": Part("benchmarks.worst", 1),
-    "audit": Part("benchmarks.audit", 2),
-    "bulk": Part(f"benchmarks.bulk {FILES}", 2),
     "broad": Part("benchmarks.broad --origins 100000", 2),
-    "reactor": Part("benchmarks.reactor --origins 600 --per-second 100", 2),
     "crawl": Part("benchmarks.crawl", 6),
     "queued": Part("benchmarks.queued --times 1", 20),
     "fleets": Part("benchmarks.fleets", 2),
-    "blackholes": Part("benchmarks.blackholes", 2),
-    "hostile": Part("benchmarks.hostile", 1),
-    "sitemap-memory": Part("benchmarks.sitemap_memory --pages 1", 3),
-    "soak": Part("benchmarks.soak --seed 20261120", 6),
 }
 
 

@@ -2,7 +2,7 @@
 
 On the site, a link out of docs/ leads to the repository. The link to the repository does not ask
 GitHub for its stars. Python for browsers is laid out for the page "Try it", if npm has put it under
-build/ (MAINTAINING.md says how); otherwise that page says that its form is missing.
+build/ (docs/maintaining.md says how); otherwise that page says that its form is missing.
 """
 
 from __future__ import annotations
@@ -58,4 +58,4 @@ def on_post_build(*, config: MkDocsConfig) -> None:
         folders = (_TRY.parent.parent, Path(idna.__file__).parent.parent, _TRY)
         subprocess.run(["node", _TRY / "lay_out.mjs", _PYODIDE, place, *folders], check=True)
     elif os.environ.get("CI") == "true" or "READTHEDOCS" in os.environ:
-        raise PluginError(f'"Try it" needs {_PYODIDE}; MAINTAINING.md says how')
+        raise PluginError(f'"Try it" needs {_PYODIDE}; docs/maintaining.md says how')

@@ -10,6 +10,9 @@ from benchmarks.__main__ import PARTS, written
 
 from .support.documentation import HOME, text_of
 
+# This test is about the project itself, so it runs in the slow lane.
+pytestmark = pytest.mark.slow
+
 README = text_of("benchmarks/README.md")
 
 

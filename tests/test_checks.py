@@ -15,6 +15,9 @@ from .support.processes import run
 from .support.rows import table
 from .support.systems import needs_posix
 
+# This test is about the project itself, so it runs in the slow lane.
+pytestmark = pytest.mark.slow
+
 FINE = (sys.executable, "-c", "pass")
 FAILS = (sys.executable, "-c", "raise SystemExit(3)")
 KILLED = (sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")

@@ -10,7 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import pytest
+
 import scrapy_gbot_robots
+
+# This test is about the project itself, so it runs in the slow lane.
+pytestmark = pytest.mark.slow
 
 PACKAGE = Path(scrapy_gbot_robots.__file__).parent
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -15,6 +15,9 @@ from scrapy_gbot_robots.storage import client, memory, sqlite
 
 from .support.documentation import HOME
 
+# This test is about the project itself, so it runs in the slow lane.
+pytestmark = pytest.mark.slow
+
 WORDS = {3: "three", 4: "four", 5: "five", 7: "seven", 10: "ten", 100: "hundred"}
 
 NUMBERS = [

@@ -41,7 +41,7 @@ _NAMED = re.compile(
 _FILES = (".html", ".jsonl", ".pdf")
 _SCRAPYS = "engine.download"  # of Scrapy's engine
 _PUBLIC = (*MODULES, *BULK, "bulk", "addon", "settings", "experimental", _SCRAPYS)
-_FOR_USERS = [page for page in PAGES if page.name not in {"ARCHITECTURE.md", "MAINTAINING.md"}]
+_FOR_USERS = [page for page in PAGES if page.name not in {"ARCHITECTURE.md", "maintaining.md"}]
 
 
 @pytest.mark.parametrize("page", _FOR_USERS, ids=lambda page: page.stem)

@@ -110,7 +110,6 @@ def test_changelog_has_the_next_release_first_and_each_once() -> None:
     form = re.compile(r"\d+\.\d+\.\d+ \((\d{4}-\d\d-\d\d|not released yet)\)")
     assert [heading for heading in headings if not form.fullmatch(heading)] == []
     assert len(headings) == len(set(headings))
-    assert f"\nversion: {scrapy_gbot_robots.__version__}\n" in text_of("CITATION.cff")
 
 
 def test_licence_of_each_requirement_is_listed() -> None:
@@ -118,6 +117,6 @@ def test_licence_of_each_requirement_is_listed() -> None:
     config.read(HOME / "setup.cfg")
     required = names(config["options"]["install_requires"])
     required |= set().union(*(names(extra) for extra in config["options.extras_require"].values()))
-    table = text_of("MAINTAINING.md").partition("## Licences")[2]
+    table = text_of("docs/maintaining.md").partition("## Licences")[2]
     listed = re.findall(r"^\| ([\w-]+(?:, [\w-]+)*) \| [^|]+ \|", table, re.MULTILINE)
     assert required <= {name for row in listed for name in row.lower().split(", ")}

@@ -74,7 +74,7 @@ def test_tutorial_runs_from_its_first_command_to_its_last(tmp_path: Path) -> Non
 def test_the_address_of_the_repository_is_the_same_everywhere() -> None:
     """Until the repository is public the address is a placeholder, which setup.cfg marks."""
     (home,) = re.findall(r"^url = https://github\.com/(.*)$", text_of("setup.cfg"), re.MULTILINE)
-    files = [*HOME.glob("*.md"), *HOME.glob("*.yml"), *DOCS.glob("*.md"), HOME / "CITATION.cff"]
+    files = [*HOME.glob("*.md"), *HOME.glob("*.yml"), *DOCS.glob("*.md")]
     files += (HOME / ".github").rglob("*.yml")
     text = "".join(file.read_text("utf-8") for file in files)
     address = r"(?:github|githubusercontent)\.com/([\w.-]*scrapy-gbot-robots[\w.-]*/[\w-]+)"

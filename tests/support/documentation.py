@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 HOME = Path(__file__).parents[2]
-PAGES = sorted([*HOME.glob("*.md"), *HOME.glob("docs/**/*.md"), *HOME.glob("benchmarks/**/*.md")])
+PAGES = sorted(
+    [
+        *HOME.glob("*.md"),
+        *HOME.glob("docs/**/*.md"),
+        *HOME.glob("benchmarks/**/*.md"),
+        *HOME.glob(".github/*.md"),
+    ]
+)
 
 
 def text_of(name: str) -> str:

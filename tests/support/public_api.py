@@ -11,7 +11,7 @@ from scrapy_gbot_robots.commands.command import SUBCOMMANDS
 from scrapy_gbot_robots.settings import GbotSettings
 
 SNAPSHOT = Path(__file__).parents[1] / "data" / "public_api.txt"
-# Their names are public, too; see MAINTAINING.md.
+# Their names are public, too; see docs/maintaining.md.
 MODULES = ("components", "exceptions", "meta", "signals", "storage.base", "storage.codec")
 BULK = ("bulk.judge", "bulk.judge_arrow")
 

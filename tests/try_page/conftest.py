@@ -44,7 +44,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def place() -> Path:
     if not PYODIDE.exists():
-        pytest.skip(f"{PYODIDE} is missing: MAINTAINING.md says how npm puts it there")
+        pytest.skip(f"{PYODIDE} is missing: docs/maintaining.md says how npm puts it there")
     return built_site()
 
 

@@ -1,4 +1,4 @@
-"""A crawl of thousands of origins with random faults: `python -m benchmarks.soak --seed 1`.
+"""A crawl of thousands of origins with random faults: `python -m tests.support.soak --seed 1`.
 
 The origins are on loopback, by default 2,000 with 100,000 pages. Their robots.txt files are random. So are their answers:
 any framing, slow answers, redirects, decompression bombs, answers broken off at any byte, resets, silence, garbage, 4xx, 5xx
@@ -27,7 +27,8 @@ from urllib.parse import urlsplit
 
 from scrapy import Request, Spider
 
-from .broad import memory
+from benchmarks.broad import memory
+
 from .soak_world import AGENT, World
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def page_of(path: str) -> int:
 
 @contextmanager
 def servers(world: World) -> Iterator[tuple[tuple[str, str], subprocess.Popen[str]]]:
-    command = [sys.executable, "-m", "benchmarks.soak_server", json.dumps(asdict(world))]
+    command = [sys.executable, "-m", "tests.support.soak_server", json.dumps(asdict(world))]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

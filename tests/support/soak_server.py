@@ -1,4 +1,4 @@
-"""The servers of a `soak_world`, all in one process and on one port: `python -m benchmarks.soak_server WORLD`.
+"""The servers of a `soak_world`, all in one process and on one port: `python -m tests.support.soak_server WORLD`.
 
 WORLD is a JSON object with the fields of `World`. First it prints its port, and a port where nothing listens. When its input
 ends, it prints a JSON list: how often each page was requested, and how often each origin's robots.txt.
