@@ -1,7 +1,8 @@
 """Run every check of the project but the slow ones; the lanes side by side, since most tests wait.
 
 Each lane stops at a failure. `python -m tests --slow` runs what takes long: whole fleets, the site,
-what is released.
+what is released. `python -m tests --servers` crawls real servers and proxies, those that are
+installed.
 
 `python -m tests --coverage` runs the same checks, and measures which branches the tests cover: of
 the pure rooms by their own tests, of the other rooms by all other tests. CI runs it so.
@@ -25,9 +26,10 @@ PYTHON = (sys.executable, "-m")
 PURE = ("tests/core", "tests/policy")  # their tests cover every branch of the rooms they are for
 SIDE_BY_SIDE = ("-n", "4", "--dist", "worksteal")  # crawls mostly wait
 NOT_PURE = tuple(f"--ignore={room}" for room in PURE)
-LUCK = "not slow and hypothesis"  # a branch that a lucky example reaches is not covered
-NO_LUCK = "not slow and not hypothesis"
-NOT_SLOW = ("pytest", "-q", "-m", "not slow", *SIDE_BY_SIDE)
+FAST = "not slow and not servers"
+LUCK = f"{FAST} and hypothesis"  # a branch that a lucky example reaches is not covered
+NO_LUCK = f"{FAST} and not hypothesis"
+NOT_SLOW = ("pytest", "-q", "-m", FAST, *SIDE_BY_SIDE)
 
 STATIC: Lane = (
     (*PYTHON, "ruff", "check"),
@@ -36,6 +38,8 @@ STATIC: Lane = (
 )
 LANES: tuple[Lane, ...] = (STATIC, ((*PYTHON, *NOT_SLOW),))
 SLOW: tuple[Lane, ...] = (((*PYTHON, "pytest", "-q", "-m", "slow", *SIDE_BY_SIDE),),)
+# In one process, for all these tests look at the same crawls.
+SERVERS: tuple[Lane, ...] = (((*PYTHON, "pytest", "-q", "-m", "servers"),),)
 
 WHOLE = "--rcfile=tests/coverage.ini"
 COVERAGE: tuple[Lane, ...] = (
@@ -93,10 +97,13 @@ def chosen(arguments: Sequence[str]) -> Sequence[Lane]:
     parser = ArgumentParser("python -m tests", description=__doc__, formatter_class=RawText)
     one = parser.add_mutually_exclusive_group()
     one.add_argument("--slow", action="store_true", help="run the slow tests alone")
+    one.add_argument("--servers", action="store_true", help="crawl real servers and proxies")
     one.add_argument("--coverage", action="store_true", help="measure branches, too")
     options = parser.parse_args(arguments)
     if options.slow:
         return SLOW
+    if options.servers:
+        return SERVERS
     if options.coverage:
         return COVERAGE
     return LANES

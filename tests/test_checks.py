@@ -9,7 +9,7 @@ import pytest
 
 from tools.mutants.rooms import HOME, ROOMS, modules
 
-from .__main__ import COVERAGE, LANES, SLOW, chosen, main
+from .__main__ import COVERAGE, LANES, SERVERS, SLOW, chosen, main
 from .support.documentation import text_of
 from .support.processes import run
 from .support.rows import table
@@ -39,7 +39,8 @@ def test_failed_check_is_named_and_red(check: Any, how: str, capsys: Any) -> Non
 
 
 def test_option_names_the_lanes() -> None:
-    assert [chosen([]), chosen(["--slow"]), chosen(["--coverage"])] == [LANES, SLOW, COVERAGE]
+    lanes = {"": LANES, "--slow": SLOW, "--servers": SERVERS, "--coverage": COVERAGE}
+    assert {option: chosen(option.split()) for option in lanes} == lanes
 
 
 @pytest.mark.parametrize(("line", "status"), [("--help", 0), ("--slwo", 2), ("--slow -k x", 2)])
