@@ -24,7 +24,6 @@ Source: Scrapy's own code, 2.14 to 2.19.
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Collection, Container, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
@@ -296,7 +295,7 @@ def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
     return queue, start_queue
 
 
-def count_held(requests: object, held: Counter[str]) -> Collection[str]:
+def count_held(requests: object, held: Mapping[str, int]) -> Collection[str]:
     """Let a priority queue of Scrapy's that knows slots count what is `held` as being downloaded.
 
     Return the slots that it has requests for; none if it knows none.
@@ -308,7 +307,7 @@ def count_held(requests: object, held: Counter[str]) -> Collection[str]:
         return ()
     interface: Any = requests._downloader_interface  # noqa: SLF001
     active = interface._active_downloads  # noqa: SLF001
-    interface._active_downloads = lambda slot: active(slot) + held[slot]  # noqa: SLF001
+    interface._active_downloads = lambda slot: active(slot) + held.get(slot, 0)  # noqa: SLF001
     return requests.pqueues
 
 

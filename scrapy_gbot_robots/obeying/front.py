@@ -229,7 +229,7 @@ class Front:
         if room.occupancy.size >= most:
             return True
         slots = self._slots_on_disk
-        if slots and all(room.occupancy.by_slot[slot] >= MOST_OF_A_SLOT for slot in slots):
+        if slots and all(room.occupancy.by_slot.get(slot, 0) >= MOST_OF_A_SLOT for slot in slots):
             return True
         late_secs = time.monotonic() - room.late_since
         if late_secs > 0:

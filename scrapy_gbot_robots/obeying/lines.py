@@ -8,7 +8,7 @@ ones take turns.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from enum import Enum
 from heapq import heappop, heappush
@@ -107,6 +107,7 @@ class SiteLine(list[QueuedRequest]):
     site: Site
     has_returned: bool
     turn: int = 0  # its number among the ready lines; 0: it waits
+    turn_rank: int = 0  # the rank of its first request when it got that turn
 
 
 class Sites(dict["Origin | None", Site]):
@@ -123,12 +124,12 @@ class Occupancy:
 
     Attributes:
         size: all.
-        by_slot: all, by their slot.
+        by_slot: all, by their slot; a slot without any is left out.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.size = 0
-        self.by_slot: Counter[str] = Counter()
+        self.by_slot: dict[str, int] = {}
         self._stats: Any = crawler.stats
         self._by_standing = dict.fromkeys(Standing, 0)
 
@@ -150,9 +151,7 @@ class Occupancy:
     def add(self, line: SiteLine, number: int) -> None:
         """Count `number` more requests of `line`, for its site, too; fewer if it is below zero."""
         self.size += number
-        self.by_slot[line.slot] += number
-        if not self.by_slot[line.slot]:
-            del self.by_slot[line.slot]
+        _add(self.by_slot, line.slot, number)
         site = line.site
         site.size += number
         self._by_standing[site.standing] += number
@@ -186,7 +185,7 @@ class ReadyLines:
     A request is on its way until it reaches our middleware, or another one drops it.
 
     Attributes:
-        on_the_way: how many requests are on their way, by slot.
+        on_the_way: how many requests are on their way, by slot; a slot without any is left out.
     """
 
     def __init__(self, crawler: Crawler, slots: DownloadSlots) -> None:
@@ -195,22 +194,20 @@ class ReadyLines:
         # A heap for each slot; the slot that was served last is at the end.
         self._heaps: OrderedDict[str, list[tuple[int, int, SiteLine]]] = OrderedDict()
         self._turns = count(1)
-        self.on_the_way: Counter[str] = Counter()
+        self.on_the_way: dict[str, int] = {}
         self._handed: dict[Request, Handed] = {}
 
     def hand_out(self, request: Request, handed: Handed) -> None:
         """Note that `request` was handed out."""
         self.end_way(request)  # the same object may have been scheduled twice
         self._handed[request] = handed
-        self.on_the_way[handed.slot] += 1
+        _add(self.on_the_way, handed.slot, 1)
 
     def end_way(self, request: Request) -> Handed | None:
         """End the way of `request`; return what is known of it, None if it was on none."""
         handed = self._handed.pop(request, None)
         if handed is not None:
-            self.on_the_way[handed.slot] -= 1
-            if not self.on_the_way[handed.slot]:
-                del self.on_the_way[handed.slot]
+            _add(self.on_the_way, handed.slot, -1)
         return handed
 
     def forget_dropped(self) -> bool:
@@ -227,10 +224,19 @@ class ReadyLines:
         return bool(dropped)
 
     def add(self, line: SiteLine) -> None:
-        """Let `line` wait for its turn, by the rank that its first request has now."""
+        """Let `line` wait for its turn, by the rank that its first request has now.
+
+        If it has a turn with that rank, it keeps that.
+        """
+        rank = line[0].rank
+        if line.turn and rank == line.turn_rank:
+            return
         line.turn = next(self._turns)
-        heap = self._heaps.setdefault(line.slot, [])
-        heappush(heap, (line[0].rank, line.turn, line))
+        line.turn_rank = rank
+        heap = self._heaps.get(line.slot)
+        if heap is None:
+            heap = self._heaps[line.slot] = []
+        heappush(heap, (rank, line.turn, line))
 
     def take(self) -> SiteLine | None:
         """Take out the line whose turn it is; None if there is none for now."""
@@ -244,7 +250,7 @@ class ReadyLines:
                 del self._heaps[slot]
                 continue
             self._heaps.move_to_end(slot)
-            under_way = len(self._slots.of(slot).active) + self.on_the_way[slot]
+            under_way = len(self._slots.of(slot).active) + self.on_the_way.get(slot, 0)
             if under_way >= fewest or self._is_busy(slot, under_way):
                 continue
             best = slot
@@ -265,5 +271,16 @@ class ReadyLines:
         # it as soon as one place is free.
         if under_way >= slot.concurrency:
             return True
-        queued = self.on_the_way[key] + len(slot.queue)
+        if not slot.delay:
+            return False
+        queued = self.on_the_way.get(key, 0) + len(slot.queue)
         return queued * slot.delay >= AHEAD_SECS
+
+
+def _add(counts: dict[str, int], key: str, number: int) -> None:
+    """Add `number` to what `counts` has of `key`; a key with 0 is left out."""
+    new = counts.get(key, 0) + number
+    if new:
+        counts[key] = new
+    else:
+        counts.pop(key, None)

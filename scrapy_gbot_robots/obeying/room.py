@@ -127,9 +127,9 @@ class Room:
         self._unused_answers: set[Site] = set()
         self._is_busy = False
         self.requests_see = False
+        self._is_told_of_servers = False  # whether `_server_answered` is called
         # It runs as the crawl does: not before its spider is open, nor as it closes.
         self._clock = create_looping_call(self._tick)
-        crawler.signals.connect(self._server_answered, signals.response_received)
 
     @property
     def late_since(self) -> float:
@@ -470,7 +470,7 @@ class Room:
         if site.standing is not Standing.OPEN:
             site.waited_before = next(self._numbers)
         now = time.monotonic()
-        self._patience.note(answer, now)
+        self._note(answer, now)
         if answer.is_waited_for() and not self._patience.is_over(answer, now):
             self._unused_answers.discard(site)
             if site.standing is not Standing.UNREACHABLE:
@@ -490,6 +490,16 @@ class Room:
         if site.waiters and site.standing is Standing.OPEN:
             self._seek_answer(site)
         pull_soon(self._crawler)
+
+    def _note(self, answer: CachedAnswer, now: float) -> None:
+        """Let `answer` count for how long requests wait.
+
+        From the first outage on, the room is told of each response: that costs each page.
+        """
+        self._patience.note(answer, now)
+        if answer.temporary and not self._is_told_of_servers:
+            self._is_told_of_servers = True
+            self._crawler.signals.connect(self._server_answered, signals.response_received)
 
     # The clock.
 

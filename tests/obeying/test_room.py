@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from scrapy import Request
+from pydispatch.dispatcher import getReceivers
+from scrapy import Request, signals
 from scrapy.core.scheduler import Scheduler
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
@@ -123,6 +124,30 @@ def test_no_slot_is_looked_at_all_the_time(world: World, monkeypatch: pytest.Mon
     assert len(pulled) == 1200
     assert looks.total() == 2 * 1200
     assert all(one.partition("/")[0] != other.partition("/")[0] for one, other in pairwise(pulled))
+
+
+@table("queue", LifoMemoryQueue, FifoMemoryQueue)
+def test_line_has_one_turn_however_many_requests_come(queue: type, new_world: NewWorld) -> None:
+    world = new_world(SCHEDULER_MEMORY_QUEUE=queue)
+    origin = Origin.of("http://a.x/")
+    world.known[origin] = CachedAnswer(origin, ALLOWED, 200)
+    world.push(*(f"a.x/{number}" for number in range(100)))
+    assert [len(heap) for heap in world.room.ready._heaps.values()] == [1]
+    assert len(world.pull()) == 100
+
+
+def test_responses_are_listened_to_from_the_first_outage_on(world: World) -> None:
+    def listeners() -> int:
+        return len(getReceivers(world.crawler.signals.sender, signals.response_received))
+
+    before = listeners()
+    world.push("good.x/1", "ill.x/1", "ill.x/2")
+    world.end("good.x")
+    assert listeners() == before
+    world.fails("ill.x")
+    world.waits(7.0)
+    world.fails("ill.x")
+    assert listeners() == before + 1
 
 
 def test_origins_in_one_slot_do_not_wait_for_each_other(either: World) -> None:
