@@ -17,7 +17,7 @@ from .obeying.robotparser import GbotRobotParser
 from .pages.middleware import PageRulesMiddleware
 from .report.extension import RobotsReport
 from .report.record import RobotsRecord
-from .settings import GbotSettings, warn_of_mistakes
+from .settings import GbotSettings, is_enabled, warn_of_mistakes
 from .sitemaps.discovery import SitemapDiscovery
 from .sitemaps.middlewares import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
 
@@ -46,11 +46,15 @@ class Addon:
         """Change `settings`. A `ROBOTSTXT_OBEY` that the user has set stays.
 
         Scrapy's robots.txt middleware gives way to the plugin's, and the scheduler gets a front, in
-        which requests wait for their robots.txt.
+        which requests wait for their robots.txt. With `GBOT_ROBOTS_ENABLED = False` all stays as it
+        is, but the project's own subclasses of our middleware are switched off.
 
         Raises:
             ValueError: one of the plugin's settings has a wrong value.
         """
+        if not is_enabled(settings):
+            self._leave_it_to_scrapy(settings)
+            return
         GbotSettings.of(settings)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", GbotRobotParser, "addon")
@@ -71,6 +75,31 @@ class Addon:
             )
             warn_of_mistakes(settings)  # otherwise the middleware does
         self._replace_middleware(settings)
+
+    @staticmethod
+    def _leave_it_to_scrapy(settings: BaseSettings) -> None:
+        """Let Scrapy's own middleware obey robots.txt, also in the place of a subclass of ours."""
+        middlewares = settings.getdict("DOWNLOADER_MIDDLEWARES")
+        for name, at in [*middlewares.items()]:
+            cls = _loaded(name)
+            if at is None or not isclass(cls) or not issubclass(cls, GbotRobotsTxtMiddleware):
+                continue
+            middlewares = {
+                other: position
+                for other, position in middlewares.items()
+                if _loaded(other) is not RobotsTxtMiddleware
+            }
+            middlewares |= {name: None, STOCK: at}
+            _keep_priority(settings, "DOWNLOADER_MIDDLEWARES", middlewares)
+        level, how = logging.INFO, "as Scrapy alone does"
+        if not settings.getbool("ROBOTSTXT_OBEY"):
+            level, how = logging.WARNING, "in no way, since ROBOTSTXT_OBEY is not True"
+        logger.log(
+            level,
+            "GBOT_ROBOTS_ENABLED is False: the scrapy-gbot-robots add-on does nothing, and this "
+            "crawl obeys robots.txt %s",
+            how,
+        )
 
     @staticmethod
     def _replace_middleware(settings: BaseSettings) -> None:

@@ -255,6 +255,7 @@ class GbotSettings:
     Durations are in seconds, sizes in bytes; docs/settings.md says what each means.
     """
 
+    enabled: bool = _row(True, FLAG)  # whether the add-on does anything
     storage: str = _row("sqlite", STORAGE)
     sqlite_path: Path | None = _row(sqlite_of_project, SQLITE)  # noqa: RUF009  it makes a field
     redis_url: str = _row(redis_url_of_project, REDIS_URL)
@@ -360,19 +361,48 @@ def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> An
     raise ValueError(f"{_name_of(field_name)} must be {values.rule}, got {got}")
 
 
+def is_enabled(settings: BaseSettings) -> bool:
+    """Return whether the add-on is to do anything.
+
+    Raises:
+        ValueError: `GBOT_ROBOTS_ENABLED` has a wrong value. No other setting is read.
+    """
+    (row,) = [row for row in fields(GbotSettings) if row.name == "enabled"]
+    enabled: bool = _read(row.name, row.metadata, settings)
+    return enabled
+
+
+# Settings that do nothing unless another one is set, and how to set it.
+_NEEDS = {
+    "page_rules_drop": ("page_rules", "True"),
+    "purposes_action": ("purposes", '["train-ai"], for example'),
+    "redis_client": ("storage", '"redis"'),
+    "redis_url": ("storage", '"redis"'),
+}
+
+
 def mistakes(settings: BaseSettings) -> Iterator[str]:
-    """Yield a sentence for each setting that does not exist, such as a misspelt one."""
+    """Yield a sentence for each setting that does not exist, such as a misspelt one.
+
+    Also for each that has no effect because another one is not set.
+    """
     field_names = [row.name for row in fields(GbotSettings)]
     for name in sorted(map(str, settings)):
         if _LOOKS_OURS.match(name) and name not in map(_name_of, field_names):
             end = _LOOKS_OURS.sub("", name)
-            yield f"{name} is no setting{_instead(end, field_names)}"
+            yield f"{name} is not a setting{_instead(end, field_names)}"
+    for field_name, (other, value) in _NEEDS.items():
+        if settings.get(_name_of(field_name)) and not _is_set(other, settings):
+            needed = f"{_name_of(other)} = {value}"
+            yield f"{_name_of(field_name)} has no effect without {needed}"
 
 
 def _instead(end: str, field_names: Iterable[str]) -> str:
-    """Suggest the setting whose name is the most like `end`; "" if none is alike."""
+    """Suggest the setting whose name is the most like `end`, or the one that switches us off."""
     nearest = get_close_matches(end.lower(), field_names, n=1)
-    return "".join(f"; did you mean {_name_of(match)}?" for match in nearest)
+    if nearest:
+        return f"; did you mean {_name_of(nearest[0])}?"
+    return f". To switch the add-on off, set {_name_of('enabled')} = False"
 
 
 def warn_of_mistakes(settings: BaseSettings) -> None:

@@ -155,6 +155,52 @@ def test_wrong_setting_comes_up_at_start() -> None:
 @pytest.mark.parametrize("obey", [True, False])
 def test_misspelt_setting_is_named_once(obey: bool, caplog: pytest.LogCaptureFixture) -> None:
     middlewares(switched_on(GBOT_ROBOT_STORAGE=1, MY_GBOT_ROBOTS=1, ROBOTSTXT_OBEY=obey))
-    assert [text for text in caplog.messages if "no setting" in text] == [
-        "GBOT_ROBOT_STORAGE is no setting; did you mean GBOT_ROBOTS_STORAGE?"
+    assert [text for text in caplog.messages if "not a setting" in text] == [
+        "GBOT_ROBOT_STORAGE is not a setting; did you mean GBOT_ROBOTS_STORAGE?"
     ]
+
+
+BEFORE = {"SPIDER_MIDDLEWARES", "EXTENSIONS", "SCHEDULER", "ROBOTSTXT_PARSER"}
+
+
+@pytest.mark.parametrize("value", [False, "False", "0"])
+@table(
+    "given, expected",
+    ({}, [RobotsTxtMiddleware]),
+    ({OfTheUser: 150}, [RobotsTxtMiddleware]),
+    ({OfTheUser: 150, STOCK: None}, [RobotsTxtMiddleware]),
+    ({OfTheUser: 150, RobotsTxtMiddleware: None}, [RobotsTxtMiddleware]),
+    ({OfTheUser: None, STOCK: None}, []),
+    ({STOCK: None}, []),
+    ({OfAProject: 100, STOCK: None}, [OfAProject]),
+)
+def test_add_on_that_is_off_leaves_robots_txt_to_scrapy(
+    given: Any, expected: Any, value: object, log: Any
+) -> None:
+    own = {"DOWNLOADER_MIDDLEWARES": given, "ROBOTSTXT_OBEY": True}
+    wrong = {"GBOT_ROBOTS_CACHE_ORIGINS": "many"}  # nothing else is read
+    crawler = switched_on(GBOT_ROBOTS_ENABLED=value, **own, **wrong)
+    without = get_crawler(Pages, own)
+    assert middlewares(crawler) == expected
+    for name in BEFORE:
+        assert crawler.settings[name] == without.settings[name]
+    assert "obeys robots.txt as Scrapy alone does" in log.text
+    assert own_warnings(log) == []
+
+
+def test_scrapys_own_middleware_takes_the_place_of_a_subclass_when_the_add_on_is_off() -> None:
+    own = {"GBOT_ROBOTS_ENABLED": False, "DOWNLOADER_MIDDLEWARES": {OfTheUser: 150}}
+    settings = switched_on(**own).settings
+    assert settings.getdict("DOWNLOADER_MIDDLEWARES") == {OfTheUser: None, STOCK: 150}
+
+
+def test_add_on_that_is_off_and_robots_txt_that_nobody_obeys_is_warned_of(log: Any) -> None:
+    crawler = switched_on(GBOT_ROBOTS_ENABLED=False)
+    assert middlewares(crawler) == []
+    (text,) = own_warnings(log)
+    assert "obeys robots.txt in no way, since ROBOTSTXT_OBEY is not True" in text
+
+
+def test_switch_of_the_add_on_has_a_wrong_value() -> None:
+    with pytest.raises(ValueError, match="^GBOT_ROBOTS_ENABLED must be True or False, got 'no'"):
+        switched_on(GBOT_ROBOTS_ENABLED="no")

@@ -180,7 +180,9 @@ def test_every_setting_is_documented_with_its_default() -> None:
         assert callable(default) or ast.literal_eval(documented[name].strip("`")) == default, name
 
 
-MEANT = "is no setting; did you mean GBOT_ROBOTS_"
+MEANT = "is not a setting; did you mean GBOT_ROBOTS_"
+OFF = ". To switch the add-on off, set GBOT_ROBOTS_ENABLED = False"
+WITHOUT = " has no effect without GBOT_ROBOTS_"
 
 
 @table(
@@ -193,8 +195,25 @@ MEANT = "is no setting; did you mean GBOT_ROBOTS_"
     ({"GBOT_ROBOT_REPORT": "1"}, f"GBOT_ROBOT_REPORT {MEANT}REPORT?"),
     ({"GBOTROBOTS_REPRT": "1"}, f"GBOTROBOTS_REPRT {MEANT}REPORT?"),
     ({"gbot-robots_report": "1"}, f"gbot-robots_report {MEANT}REPORT?"),
-    ({"GBOT_ROBOTS_OBEY": "1"}, "OBEY is no setting"),
-    ({"GBOT_ROBOTS_COLOUR": "1"}, "COLOUR is no setting"),
+    ({"GBOT_ROBOTS_DISABLED": "1"}, f"DISABLED {MEANT}ENABLED?"),
+    ({"GBOT_ROBOTS_OBEY": "0"}, f"OBEY is not a setting{OFF}"),
+    ({"GBOT_ROBOTS_COLOUR": "1"}, f"COLOUR is not a setting{OFF}"),
+    # It does nothing, since another one is not set.
+    (
+        {"GBOT_ROBOTS_PAGE_RULES_DROP": ["noindex"]},
+        "PAGE_RULES_DROP" + WITHOUT + "PAGE_RULES = True",
+    ),
+    ({"GBOT_ROBOTS_PAGE_RULES_DROP": "x", "GBOT_ROBOTS_PAGE_RULES": "1"}, ""),
+    ({"GBOT_ROBOTS_PAGE_RULES_DROP": "x", "GBOT_ROBOTS_PAGE_RULES": False}, ""),  # on purpose
+    ({"GBOT_ROBOTS_PAGE_RULES_DROP": []}, ""),
+    (
+        {"GBOT_ROBOTS_PURPOSES_ACTION": "refuse"},
+        "PURPOSES_ACTION" + WITHOUT + 'PURPOSES = ["train-ai"], for example',
+    ),
+    ({"GBOT_ROBOTS_PURPOSES_ACTION": "refuse", "GBOT_ROBOTS_PURPOSES": ["search"]}, ""),
+    ({"GBOT_ROBOTS_REDIS_URL": "redis://a"}, "REDIS_URL" + WITHOUT + 'STORAGE = "redis"'),
+    ({"GBOT_ROBOTS_REDIS_CLIENT": "a.b"}, "REDIS_CLIENT" + WITHOUT + 'STORAGE = "redis"'),
+    ({"GBOT_ROBOTS_REDIS_URL": "redis://a", "GBOT_ROBOTS_STORAGE": "sqlite"}, ""),
 )
 def test_what_is_probably_a_mistake_is_said(settings: dict[str, Any], said: str) -> None:
     texts = [text.removeprefix("GBOT_ROBOTS_") for text in mistakes(Settings(settings))]

@@ -337,6 +337,12 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 "GbotRobotsTxtMiddleware always uses GbotRobotParser",
                 parser,
             )
+        if not self._settings.enabled:
+            logger.warning(
+                "GBOT_ROBOTS_ENABLED = False has no effect: it switches the add-on off, and "
+                "DOWNLOADER_MIDDLEWARES of this project has %s without the add-on",
+                type(self).__name__,
+            )
         several = several_of(self.crawler, RobotsTxtMiddleware)
         if several:
             logger.warning(

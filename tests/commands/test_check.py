@@ -238,7 +238,7 @@ def test_what_is_probably_a_mistake_is_noted_and_answered(tmp_path: Path) -> Non
     ended = run_here(*words.split(), cwd=tmp_path)
     assert (ended.status, ended.err) == (
         0,
-        "note: GBOT_ROBOTS_SITEMAP is no setting; did you mean GBOT_ROBOTS_SITEMAPS?\n"
+        "note: GBOT_ROBOTS_SITEMAP is not a setting; did you mean GBOT_ROBOTS_SITEMAPS?\n"
         'note: no known crawler is called "GPT-Bot"; did you mean GPTBot?\n',
     )
     assert "https://example.com/x\n --> -" in ended.out
