@@ -8,6 +8,7 @@ hints about names use them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from itertools import chain
 from typing import NamedTuple
 
@@ -133,6 +134,8 @@ _WITH_DIGITS = ("AI2Bot", "Ai2Bot-Dolma", "img2dataset", "k2spider", "360Spider"
 _NAMES = chain(GOOGLE_NAMES, _WITH_DIGITS, *(row.tokens for row in KNOWN_CRAWLERS))
 _CRAWLER_OF = {row.tokens[0].lower(): row.crawler for row in KNOWN_CRAWLERS}
 _REAL = {name.lower(): name for name in _NAMES}
+_LONGEST = max(map(len, _REAL))
+_ALIKE = 0.8  # "GPTBot" with one other letter is
 # The names that a word may stand for, by its letters: another spelling, a product, an operator.
 _MEANT: dict[str, list[str]] = {}
 for _row in KNOWN_CRAWLERS:
@@ -144,6 +147,13 @@ _MEANT.update({_letters(name): [name] for name in _REAL.values()})
 def is_known(name: str) -> bool:
     """Whether `name` is that of a well-known crawler, in any case."""
     return name.lower() in _REAL
+
+
+def looks_known(name: str) -> bool:
+    """Whether `name` is nearly that of a well-known crawler, for characters past ASCII in it."""
+    if name.isascii() or len(name) > _LONGEST:
+        return False
+    return bool(get_close_matches(name.lower(), _REAL, n=1, cutoff=_ALIKE))
 
 
 def well_known(user_agent: str) -> UserAgent | None:

@@ -37,6 +37,7 @@ from .remarks import (
     RULES,
     Finding,
     finding,
+    name_of,
     nearest_field,
     on_lines,
 )
@@ -55,6 +56,9 @@ _SEAMS = {
     UNKNOWN: "is no user-agent line",
     USER_AGENT: "begins no new group: no rule ends the one above",
 }
+_OF_ENGINES = chain.from_iterable(engine.tokens for engine in SEARCH_ENGINES.values())
+_ENGINE_TOKENS = set(map(str.lower, _OF_ENGINES))
+_LARGE = {"Googlebot", "Bingbot"}  # no site that is to be found shuts these out on purpose
 _STYLE_OR_SCRIPT = re.compile(r"\.(?:css|[cm]?js)(?:[$*?]|\Z)", re.IGNORECASE)
 # Folders with such files, the last one with others, too, and one of the files.
 _FOLDERS = (
@@ -70,6 +74,7 @@ _FOLDERS = (
 # To hold patterns against a path takes at most a quarter of a nanosecond for each character of
 # theirs and each of the path.
 _MOST_WORK = 20_000_000_000
+_MOST_SHOWN = 100  # agents: a finding shows 200 characters
 _WORK_EACH = 200  # the patterns count as so many characters more, and each path
 
 
@@ -103,7 +108,7 @@ def findings(
         if one.level != NOTE or one.line not in told:
             unsorted.add(one)
     unsorted.update(_on_groups(robotstxt, groups, all_lines))
-    unsorted.update(_on_crawlers(groups))
+    unsorted.update(_on_crawlers(groups, all_lines))
     return sorted(unsorted, key=lambda one: (_RANKS.index(one.kind), one.line, one.text))
 
 
@@ -149,14 +154,34 @@ def _on_groups(
         if seam:
             why = f'"{rule}" is for them, too, as line {seam} {_SEAMS[all_lines[seam - 1].kind]}'
         if seam or not (is_closed or is_for_all):
+            kind = "search engine shut out"
+            if not seam and _LARGE.isdisjoint(names):
+                kind = "other search engine shut out"
             crawlers = ", ".join(names[is_for_all:])  # "*" comes first
-            yield finding(rule.line, "search engine shut out", crawlers=crawlers, why=why)
+            yield finding(rule.line, kind, crawlers=crawlers, why=why)
         elif is_closed and is_for_all:
             yield finding(rule.line, "whole site disallowed", rule=rule)
-    yield from _on_agents(groups, seams.difference([seam for _, seam in shut_out]))
+    yield from _on_home_page(groups)
+    yield from _on_agents(groups, seams.difference([seam for _, seam in shut_out]), all_lines)
 
 
-def _on_agents(groups: Sequence[Group], seams: set[int]) -> Iterator[Finding]:
+def _on_home_page(groups: Iterable[Group]) -> Iterator[Finding]:
+    """Find a site whose home page alone is open, unless a search engine has a group of its own."""
+    rules: list[Rule] = []
+    for group in groups:
+        if not _ENGINE_TOKENS.isdisjoint(group.user_agents):
+            return
+        if "*" in group.user_agents:
+            rules += group.rules
+    others = [rule for rule in rules if not (rule.allow and rule.pattern == "/$")]
+    closing = closing_rule(others)
+    if closing is not None and closing_rule(rules) is None:
+        yield finding(closing.line, "only the home page allowed", rule=closing)
+
+
+def _on_agents(
+    groups: Sequence[Group], seams: set[int], all_lines: Sequence[Line]
+) -> Iterator[Finding]:
     """Find agents that have no rules, or those of another group."""
     merged = groups_by_agent(groups)
     for group in groups:
@@ -166,7 +191,8 @@ def _on_agents(groups: Sequence[Group], seams: set[int]) -> Iterator[Finding]:
             elif (
                 user_agent and not group.rules and len(merged[user_agent]) == 1
             ):  # no other has its rules
-                yield finding(line, "group without rules", user_agent=user_agent)
+                name = name_of(all_lines[line - 1].value, user_agent)
+                yield finding(line, "group without rules", user_agent=name)
 
 
 def _seams(all_lines: Iterable[Line]) -> set[int]:
@@ -215,7 +241,7 @@ def _shut_out(
     return shut_out, is_closed
 
 
-def _on_crawlers(groups: Sequence[Group]) -> Iterator[Finding]:
+def _on_crawlers(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[Finding]:
     """Compare the rules of each crawler with each other, and with those of "*".
 
     Agents that follow the same groups are one crawler here.
@@ -226,7 +252,8 @@ def _on_crawlers(groups: Sequence[Group]) -> Iterator[Finding]:
     closed_to_all = _paths_closed_to_all(groups)
     work_left = _MOST_WORK
     for numbers, user_agents in followers.items():
-        line = groups[numbers[0]].user_agents[user_agents[0]]
+        lines = groups[numbers[0]].user_agents
+        line = lines[user_agents[0]]
         its_rules = chain.from_iterable(groups[number].rules for number in numbers)
         rules = [rule for rule in its_rules if rule.pattern]
         index = _index_of(rules)
@@ -235,7 +262,11 @@ def _on_crawlers(groups: Sequence[Group]) -> Iterator[Finding]:
         work_left -= work * (_WORK_EACH + index.wildcard_chars)
         if work_left < 0:  # only a hostile file has so many
             return
-        whom = shown(", ".join(user_agents))
+        named = user_agents[:_MOST_SHOWN]
+        names = [
+            name_of(all_lines[lines[user_agent] - 1].value, user_agent) for user_agent in named
+        ]
+        whom = shown(", ".join(names))
         yield from _on_rules(rules, whom, index)
         if not FOR_GOOGLE.isdisjoint(user_agents) and closing_rule(rules) is None:
             yield from _on_styles_and_scripts(rules, index)

@@ -10,12 +10,12 @@ Source: RFC 9309, Google's page and Google's parser.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple, TypeAlias
 
 from .crawlers import GOOGLE_NAMES, is_browser_like, product_token
-from .known_crawlers import did_you_mean, is_known
+from .known_crawlers import did_you_mean, is_known, looks_known
 from .lines import (
     ALLOW,
     CRAWL_DELAY,
@@ -37,7 +37,7 @@ from .lines import (
     split_lines,
 )
 from .patterns import directory_of_index
-from .urls import shown, sitemap_url
+from .urls import DEFAULT_PORTS, shown, sitemap_url
 
 ERROR = "error"  # the line does nothing, or something else than it says
 # the line works for Google and fails elsewhere, or looks like more than it does
@@ -90,6 +90,10 @@ _WORDS = {
         ),
         "rule before any group": "a rule before the first user-agent line is ignored",
         "no user agent": '"{value}"{odd} names no user agent{what}',
+        "value that a program lacked": (
+            'a program wrote "{value}" in place of a name: the group is for no crawler; write "*" '
+            "for all"
+        ),
         "user agent cut": 'this is for "{user_agent}", not for "{value}"{odd}{what}',
         "misspelt field": (
             'unknown field "{key}"{odd}, so the line is ignored; did you mean "{what}"?'
@@ -113,7 +117,7 @@ _WORDS = {
             'Google does not use the field "{key}" and may index the page: use a robots meta '
             "tag or the header X-Robots-Tag"
         ),
-        "bad sitemap": "not one absolute http, https or ftp URL: {value}",
+        "bad sitemap": "not one absolute http, https or ftp URL: {value}{what}",
         "preference that says nothing": "{what}",
         "bad license": "{what}",
     },
@@ -137,10 +141,15 @@ _WORDS = {
         "unknown field": 'unknown field "{key}"',
     },
     NOTE: {
+        "other search engine shut out": "{crawlers} may fetch nothing: {why}",
+        "only the home page allowed": (
+            '"{rule}" keeps search engines away from the whole site, but for its home page'
+        ),
         "own group": (
             'the group of "*" is not for {whom}, so this is open there: {paths}; repeat what '
             "should hold"
         ),
+        "name read in part": 'in "{value}"{odd}, Google reads {what}',
         "field of other crawlers": 'Google does not use the field "{key}"; others do',
         "style or script": (
             '"{rule}" keeps crawlers from style sheets or scripts, so they may not see pages as '
@@ -231,6 +240,14 @@ _NOT_UTF_8 = dict.fromkeys(RULES, "the path is matched byte by byte")
 _NOT_UTF_8[SITEMAP] = "in the URL, each byte past ASCII counts as % and its code"
 _BETWEEN_NAMES = re.compile(r"[\s,;|]+")
 _NAME_ENDS = ': a name ends where anything but letters, "-" and "_" begins'
+_ITS_CRAWLER = f"{_NAME_ENDS}; the crawler itself may read it whole"
+# What programs write if they lack a name: values of several languages, places in templates.
+_OF_A_PROGRAM = re.compile(
+    r"undefined|null|nil|none|nan|\(null\)|\[object object\]|<no value>|%s|"
+    r"\$?\{[^{}]*\}|\{\{[^{}]*\}\}|<%.*%>",
+    re.IGNORECASE,
+)
+_FROM_A_DIGIT = re.compile(r"[0-9][\w./! -]*", re.ASCII)  # as some crawlers are called: 008
 
 
 # The name of a kind of finding, and what its words cannot take from the line.
@@ -283,7 +300,7 @@ def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[F
             user_agents.add(agent_of(line.value).decode("ascii"))
             odd += _on_agent(line.value)
         elif line.kind == SITEMAP and not _is_one_url(line.value):
-            odd.append(("bad sitemap", ""))
+            odd.append(("bad sitemap", _lost_scheme(line.key)))
         elif line.kind == UNUSED:
             odd += _on_unused(line, user_agents)
         for kind, what in odd:
@@ -328,7 +345,7 @@ def _on_form(line: Line) -> Odd:
     name = _FIELD_NAMES.get(line.kind, "")
     if line.kind in RULES and len(line.key.decode("utf-8", "replace")) > len(name) + _ENDING:
         yield "another field read as a rule", ""
-    elif name and line.key.lower() != name.encode():
+    elif name and line.key.lower() != name.encode() and not _lost_scheme(line.key):
         yield "typo", ""
     if lacks_colon:
         yield "missing colon", ""
@@ -375,6 +392,14 @@ def _is_one_url(value: bytes) -> bool:
     return sitemap_url(value) is not None
 
 
+def _lost_scheme(key: bytes) -> str:
+    """Return what a sitemap line lacks if its `key` ends with the scheme of a URL, else ""."""
+    words = key.decode("utf-8", "replace").split()
+    if len(words) > 1 and words[-1].lower() in DEFAULT_PORTS:
+        return f', since no colon stands after "{shown(words[0])}"'
+    return ""
+
+
 def _on_unused(line: Line, user_agents: set[str]) -> Odd:
     """Look at a field that Google does not use: others may, where it counts and is well formed.
 
@@ -400,21 +425,66 @@ def _on_agent(value: bytes) -> Odd:
     user_agent = agent_of(value).decode("ascii")
     text = value.decode("utf-8", "replace")
     advice = did_you_mean(text)
-    if _EVERYBODY.fullmatch(text):
+    if _OF_A_PROGRAM.fullmatch(text):
+        yield "value that a program lacked", ""
+    elif _EVERYBODY.fullmatch(text):
         advice = f': the group is for a crawler "{user_agent}" alone; write "*" for all'
+        yield ("name of no crawler" if len(user_agent) == len(value) else "user agent cut"), advice
     elif _DIRECTIVE.search(text):
-        advice = ": write one directive a line"
-    if not user_agent and not is_known(text):
-        yield "no user agent", advice
+        yield ("user agent cut" if user_agent else "no user agent"), ": write one directive a line"
+    elif not user_agent:
+        yield from _on_no_agent(text)
     elif len(user_agent) == len(value):
         if advice:
             yield "name of no crawler", advice
     elif not _names_one_crawler(text, user_agent):
-        if "(" not in text and all(map(is_known, _BETWEEN_NAMES.split(text))):
-            advice = ": write one user-agent line for each name"
-        elif _PRODUCT.match(text):
-            advice = f': of a User-Agent header, write the name alone, "{product_token(text)}"'
+        yield from _on_cut_agent(text, user_agent)
+
+
+def _on_no_agent(text: str) -> Odd:
+    """Look at a value of which no parser like Google's reads anything."""
+    if _FROM_A_DIGIT.fullmatch(text) is None:
+        yield "no user agent", ""
+    elif not is_known(text):
+        yield "name read in part", f"no name{_ITS_CRAWLER}"
+
+
+def _on_cut_agent(text: str, user_agent: str) -> Odd:
+    """Look at a value of which only the beginning is read, and that names no known crawler.
+
+    It is an error if a known crawler is the one that is read, or one that is not read.
+    """
+    words = [product_token(text), *_BETWEEN_NAMES.split(text)]
+    unread = [word for word in words if is_known(word) and word.lower() != user_agent]
+    meant = did_you_mean(text)
+    advice = meant or _how_to_name(text, user_agent, unread)
+    if unread or meant or is_known(user_agent) or user_agent == "*" or looks_known(text):
         yield "user agent cut", advice or _NAME_ENDS
+    else:
+        yield "name read in part", f'"{user_agent}"{advice or _ITS_CRAWLER}'
+
+
+def _how_to_name(text: str, user_agent: str, unread: Sequence[str]) -> str:
+    """Return how to write the names in `text`, "" if that is not certain.
+
+    The known crawlers among them that are not read are `unread`.
+    """
+    token = product_token(text)
+    if _PRODUCT.match(text) or "(" in text:
+        if token.lower() != user_agent:
+            return f': of a User-Agent header, write the name alone, "{token}"'
+    elif all(map(is_known, filter(None, _BETWEEN_NAMES.split(text)))):
+        return ": write one user-agent line for each name"
+    return f': write a line for "{unread[0]}" alone' if unread else ""
+
+
+def name_of(value: bytes, user_agent: str) -> str:
+    """Return a well-known crawler's name as the `value` of a user-agent line has it, else `agent`.
+
+    It differs from the agent that is read if it has a digit, as MJ12bot has.
+    """
+    name = value.decode("utf-8", "replace").partition("/")[0].removesuffix("*")
+    return name if len(name) > len(user_agent) and is_known(name) else user_agent
 
 
 def _names_one_crawler(text: str, user_agent: str) -> bool:

@@ -14,7 +14,7 @@ from ..support.documentation import text_of
 from ..support.rows import row, table
 from ..support.web import Reply, Site
 
-BAD = b"disallow: /early\nuser-agent: bot2000\ndisalllow: /x\nCrawl-delay:\t3 # no\ndisallow: /caf\xe9\nsitemap: /s.xml\n"
+BAD = b"disallow: /early\nuser-agent: *bot\ndisalllow: /x\nCrawl-delay:\t3 # no\ndisallow: /caf\xe9\nsitemap: /s.xml\n"
 
 
 def test_json_has_one_object_a_remark(tmp_path: Path) -> None:

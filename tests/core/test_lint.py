@@ -130,23 +130,50 @@ disallow: /caf\xe9    not UTF-8    is matched byte by byte; save the file as UTF
 \0disallow: /secret/    not UTF-8    the line ends at a NUL byte; save
 disallow: /a\0b    not UTF-8    the line ends at a NUL byte; save
 sitemap: https://e.com/\xe9    not UTF-8    each byte past ASCII counts as % and its code
-user-agent: b\xf6t    user agent cut    this is for "b"
+user-agent: b\xf6t    name read in part    Google reads "b"
 disallow: /a\ufffdb    path not escaped    /a%EF%BF%BDb
 disallow: /menü    path not escaped    /men%C3%BC
 sitemap: /sitemap.xml    bad sitemap
 sitemap: https://a.example/1\thttps://a.example/2    bad sitemap    not one
 sitemap: https://e.com/a.xml https://e.com/b.xml    bad sitemap    not one
 sitemap: https://a.example/1,https://a.example/2    bad sitemap    not one
+Sitemap https://a.example/1    bad sitemap    URL: //a.example/1, since no colon stands after "Sitemap"
+sitemap\tftp://a.example/1    bad sitemap    no colon stands after "sitemap"
 license: /l.xml    bad license
 llm-policy: x    unknown field
-user-agent: bot2000    user agent cut    this is for "bot", not for "bot2000": a name ends
-user-agent: Foo Bar    user agent cut    : a name ends where anything but letters, "-"
+user-agent: bot2000    name read in part    in "bot2000", Google reads "bot": a name ends
+user-agent: Foo Bar    name read in part    reads "foo": a name ends where anything but letters, "-"
+user-agent: Mail.RU_Bot    name read in part    in "Mail.RU_Bot", Google reads "mail"
+user-agent: 008    name read in part    in "008", Google reads no name: a name ends
+user-agent: 200PleaseBot    name read in part    Google reads no name
+user-agent: Spinn3r    name read in part    Google reads "spinn"
+user-agent: Sogou web spider    name read in part    Google reads "sogou"
+user-agent: archive.org_bot    name read in part    Google reads "archive"
+user-agent: panscient.com    name read in part    Google reads "panscient"
+user-agent: Crawl4AI    name read in part    the crawler itself may read it whole
+user-agent: KIT-Fireball/2.0 libwww/5.0a    name read in part    "kit-fireball"
+user-agent: TurnitinBot*    name read in part    "turnitinbot"
+user-agent: Yahoo! Slurp    user agent cut    this is for "yahoo", not for "Yahoo! Slurp": write a line for "Slurp" alone
+user-agent: AhrefsBot,SlySearch    user agent cut    this is for "ahrefsbot"
+user-agent: SlySearch,AhrefsBot    user agent cut    write a line for "AhrefsBot" alone
+user-agent: Google Extended    user agent cut    ; did you mean Google-Extended?
+user-agent: Yandex Bot    user agent cut    ; did you mean YandexBot?
+user-agent: Bingbot Mobile    user agent cut    this is for "bingbot"
+user-agent: * x    user agent cut    this is for "*"
+user-agent: undefined    value that a program lacked    a program wrote "undefined" in place of a name
+user-agent: null    value that a program lacked
+user-agent: None    value that a program lacked
+user-agent: NaN    value that a program lacked
+user-agent: [object Object]    value that a program lacked
+user-agent: ${name}    value that a program lacked
+user-agent: {{ crawler }}    value that a program lacked
 user-agent: GPTBot CCBot    user agent cut    : write one user-agent line for each name
 user-agent: GPTBot; CCBot    user agent cut    : write one user-agent line for each name
 user-agent: GPTBot\x7cCCBot    user agent cut    : write one user-agent line for each name
 user-agent: GPTBot, 7    user agent cut    : a name ends where anything but letters, "-"
-user-agent: bot (a, b)    user agent cut    : a name ends where anything but letters, "-"
-user-agent: Google*    user agent cut    : a name ends where
+user-agent: bot (a, b)    name read in part    : a name ends where anything but letters, "-"
+user-agent: Google*    name read in part    : a name ends where
+user-agent: Googlebot*, x    user agent cut    this is for "googlebot"
 user-agent: * Allow: / Sitemap: /s    user agent cut    : write one directive a line
 user-agent: *<br>Disallow: /a<br>    no user agent    : write one directive a line
 user-agent: *bot    no user agent
@@ -172,9 +199,10 @@ user-agent: crawler    name of no crawler    "*" for all
 user-agent: all bots    user agent cut    "*" for all
 disallow: /assets/*.JS$    style or script    "Disallow: /assets/*.JS$" keeps
 user-agent: Mozilla/5.0 (compatible; bingbot/2.0; +http://b.example)    user agent cut    alone, "bingbot"
-user-agent: Mozilla/5.0 (X11; Linux x86_64)    user agent cut    write the name alone, "Mozilla"
+user-agent: Mozilla/5.0 (X11; Linux x86_64)    name read in part    Google reads "mozilla": a name ends
+user-agent: Mozilla/4.0 (compatible; BullsEye; Windows 95)    name read in part    write the name alone, "BullsEye"
 user-agent: MyBot/1.0 (compatible; Googlebot/2.1)    user agent cut    write the name alone, "Googlebot"
-user-agent: Googlebot (+http://x), CCBot    user agent cut    a name ends where
+user-agent: Googlebot (+http://x), CCBot    user agent cut    write a line for "CCBot" alone
 us\u0435r-agent: x    misspelt field    (with U+0435), so the line is ignored
 user-agent: GPTB\u043et    user agent cut    (with U+043E): a name ends
 disallow: /admin/<br>    odd character in a path    (<br>): no URL
@@ -252,7 +280,9 @@ Forbidden    1 no robots file    this is another text
 <?xml version="1.0"?>|<!-- a -->|<!doctype\thtml>|<a>    1 no robots file    a web page
 <html><pre>|user-agent: *|disallow: /a|disallow: /b    1 no robots file    that are read as rules: 2
 user-agent: b|disallow: /|user-agent: a|    3 group without rules    "a" may fetch everything
-user-agent: 7|    1 no user agent    "7" names
+user-agent: *7|    1 no user agent    "*7" names
+user-agent: *|disallow: /b|user-agent: MJ12bot|disallow: /x    3 own group    is not for MJ12bot, so
+user-agent: MJ12bot|    1 group without rules    no rules follow: "MJ12bot" may
 user-agent: a|crawl-delay: 3||user-agent: b|user-agent: c|# d|user-agent: d|disallow: /    4 joined groups    all have
 user-agent: a|sitemap: https://a.example/s.xml|user-agent: b|disallow: /x    3 joined groups    no rule stands
 user-agent: a|crawl-delay: 9||user-agent: b|crawl-delay: 1    1 group without rules, 4 group without rules    "a" may
@@ -299,6 +329,13 @@ disallow: /|allow: /robots.txt$    whole site disallowed    2
 disallow: /*|disallow: /|allow: /|allow: /ads.txt    whole site disallowed
 disallow: /*|allow: /|user-agent: bingbot|disallow: /*|allow: /*    whole site disallowed
 disallow: /*|allow: /$    whole site disallowed
+disallow: /|allow: /$    only the home page allowed    2
+allow: /$|disallow: /*|allow: /robots.txt    only the home page allowed    3
+disallow: /|allow: /$|user-agent: *|disallow: /x    only the home page allowed    2
+disallow: /|allow: /$|allow: /x    only the home page allowed
+disallow: /|allow: /    only the home page allowed
+disallow: /|allow: /$|user-agent: googlebot|disallow: /x    only the home page allowed
+disallow: /    only the home page allowed
 disallow: /$    whole site disallowed
 disallow: /|allow: /open/    whole site disallowed
 disallow: /|user-agent: bingbot|disallow: /x    whole site disallowed

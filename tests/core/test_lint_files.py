@@ -122,8 +122,9 @@ def test_default_file_of_a_large_host_is_no_cause_for_alarm(name: str) -> None:
 
 @table(
     "body, names",
-    ("user-agent: Baiduspider\ndisallow: /", "Baiduspider"),
-    ("user-agent: yandex\ndisallow: /*", "YandexBot"),
+    ("user-agent: googlebot\ndisallow: /", "Googlebot, Applebot"),
+    ("user-agent: yandex\nuser-agent: bingbot\ndisallow: /*", "Bingbot, YandexBot"),
+    ("user-agent: yandex\ncrawl-delay: 1\n\nuser-agent: x\ndisallow: /*", "YandexBot"),
     ("user-agent: a\n\nuser-agent: bingbot\ndisallow: *", "Bingbot"),
     ("user-agent: bingbot\ncrawl-delay: 1\nuser-agent: a\ndisallow: /", "Bingbot"),
     ("user-agent: bingbot\ndisallow: /\nuser-agent: bingbot\ndisallow: /x", "Bingbot"),
@@ -140,6 +141,20 @@ def test_a_search_engine_that_may_fetch_nothing_is_named(body: str, names: str) 
     told = [each for each in told if each.kind == "search engine shut out"]
     assert "".join(each.text.partition(" may fetch nothing: ")[0] for each in told) == names
     assert all(each.level == "error" for each in told)
+
+
+@table(
+    "body, names",
+    ("user-agent: Baiduspider\ndisallow: /", "Baiduspider"),
+    ("user-agent: yandex\nuser-agent: Slurp\ndisallow: /*", "YandexBot, Slurp"),
+    ("user-agent: bingbot\nuser-agent: Slurp\ndisallow: /", ""),
+    ("user-agent: Googlebot\ndisallow: /", ""),
+)
+def test_a_smaller_search_engine_that_may_fetch_nothing_is_noted(body: str, names: str) -> None:
+    told = findings(f"{body}\nuser-agent: *\ndisallow: /x\n".encode())
+    told = [each for each in told if each.kind == "other search engine shut out"]
+    assert "".join(each.text.partition(" may fetch nothing: ")[0] for each in told) == names
+    assert all(each.level == NOTE for each in told)
 
 
 @table(
