@@ -22,14 +22,14 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import date
 from email.utils import parsedate_to_datetime
-from itertools import chain
+from itertools import chain, count
 from typing import Any, TypeAlias
 
 from w3lib.encoding import html_body_declared_encoding, read_bom
 
 from ..core.urls import shown
 from ..policy.decoding import Pieces, gunzipped
-from .markup import MOST_KEPT, NO_CHARACTER, SPOILT, Tag, tags_of, unescaped
+from .markup import MOST_KEPT, NO_CHARACTER, SPOILT, Attributes, Markup, Tag, unescaped
 
 MAX_BYTES = 52_428_800  # of one file, uncompressed (sitemaps.org, "Sitemap file requirements")
 MAX_ENTRIES = 50_000  # of one file (the same)
@@ -37,7 +37,8 @@ _TOO_LONG = f"it has more than the {MAX_ENTRIES} entries or {MAX_BYTES} bytes of
 
 MOST_URL_CHARS = 8_191  # of a URL as written; sitemaps.org wants fewer than 2,048
 _MOST_BARREN = 2**20  # characters in a row without a complete entry: they are kept in memory
-_PIECE = 2_048  # bytes read at a time: work of a millisecond, if the file has nothing but "<"
+_PIECE = 4_096  # bytes read at a time: work of a millisecond
+_TURN_TAGS = 256  # tags that are read before the reactor runs: work of a millisecond
 _HEAD = 8_192  # bytes that tell the charset, and whether it is XML
 _GZIP = b"\x1f\x8b"
 _ZIPPED_PIECE = 65_536  # bytes of a gzipped file that are unpacked at a time
@@ -93,6 +94,43 @@ _ENTRIES: Mapping[str, Kinds] = {
 # Keys that no other element may have: Scrapy has a list for "alternate", made of links.
 _TAKEN = frozenset({"loc", "lastmod", "link", "alternate"})
 
+# Plain entries, which most files have and nothing else: no other way to write them is as usual. No
+# character can belong to two neighbouring repetitions, and each repetition has a bound. So a text
+# that does not match costs a few looks at it.
+_SPACE = r"\s{0,64}"
+_VALUE = rf"[^<{SPOILT}]{{0,8191}}"
+_DATE_OR_WORD = rf"[^<&{SPOILT}]{{0,64}}"  # has no escapes
+# A URL that is what was meant, and one that may have to be unescaped, or may be none.
+_PLAIN_URL = r"https?://[\w.:-]{1,255}/[!$%'-;=?-Z_a-z~]{0,2000}"
+_PLAIN_CHILD = re.compile(
+    rf"""
+    (?:<(?P<link>(?:\w{{1,40}}:)?)link
+        (?:\s{{1,64}}(?:
+            rel="alternate"
+            |href="(?:(?P<plain_href>{_PLAIN_URL})
+                |(?(plain_href)(?!)|(?P<href>[^"<>{SPOILT}]{{0,8191}})))"
+            |(?!rel=|href=)[\w:.-]{{1,40}}="[^"<>]{{0,400}}"
+        )){{1,8}}{_SPACE}(?:/>|></(?P=link)link>)
+    |<(?!(?i:loc|link|alternate|url|sitemap)>)(?P<name>\w{{1,40}}(?::\w{{1,40}})?)>
+        (?P<text>{_VALUE})
+        (?P<inner>(?:<(?!/(?P=name)>)/?\w{{1,40}}:[^<>]{{1,400}}>[^<]{{0,8191}}){{0,64}})
+        </(?P=name)>
+    ){_SPACE}
+    """,
+    re.ASCII | re.VERBOSE,
+)
+_OTHERS = ("lastmod", "changefreq", "priority")  # which mostly follow in this order
+_PLAIN_START = re.compile(
+    rf"""
+    {_SPACE}<(?P<kind>url|sitemap)>{_SPACE}
+    <loc>(?:(?P<plain_loc>{_PLAIN_URL})|(?P<loc>{_VALUE}))</loc>{_SPACE}
+    {"".join(rf"(?:<{name}>({_DATE_OR_WORD})</{name}>{_SPACE})?" for name in _OTHERS)}
+    """,
+    re.ASCII | re.VERBOSE,
+)
+_BEGUN = re.compile(rf"{_SPACE}<(url|sitemap)>", re.ASCII)
+_MOST_AWAITED = 8_192  # characters of an entry that has no end yet, but may be plain
+
 
 class SitemapReader:
     """Iterate over a reader to get the entries of a file.
@@ -113,6 +151,7 @@ class SitemapReader:
         self.entries = self.broken = 0
         self.trouble = ""
         self._barren = 0  # characters since the last entry
+        self._entry: _Entry | None = None  # that is being read tag by tag
 
     def __iter__(self) -> Entries:
         """Yield the entries, and None now and then, for the reactor; set `trouble`.
@@ -180,27 +219,74 @@ class SitemapReader:
     def _xml(self, texts: Iterator[str], kinds: Kinds, prefixes: Collection[str]) -> Entries:
         """Yield the entries of XML, and None for each piece and each broken entry.
 
+        Plain entries are read by patterns. All others are read tag by tag, which takes longer.
+        """
+        markup = Markup()
+        has_plain = kinds is _OF_SITEMAPS and {*prefixes} == {""}
+        for text in chain(self._up_to_barren(texts), ("",)):
+            markup.feed(text)
+            tags = markup.tags()
+            for number in count(1):
+                if has_plain and self._entry is None and markup.is_between_tags:
+                    yield from self._plain_entries(markup)
+                    if text and _is_awaited(markup):
+                        break
+                tag = next(tags, None)
+                if tag is None:
+                    break
+                if number % _TURN_TAGS == 0:
+                    yield None
+                ended = self._take(tag, kinds, prefixes)
+                if ended is not None:
+                    yield self._finish(ended)
+            self._barren += len(text)
+            yield None
+        if self._entry is not None:
+            yield self._finish(self._entry)
+
+    def _take(self, tag: Tag, kinds: Kinds, prefixes: Collection[str]) -> _Entry | None:
+        """Take the next tag; return the entry that it ends, if any.
+
         The element of an entry has one of the `prefixes`: the root's, or none. An entry that is
         never closed ends where the next one begins. A `loc` that stands in no entry is broken.
         """
-        entry: _Entry | None = None  # that is being read
-        for tag in tags_of(self._up_to_barren(texts)):
-            if not isinstance(tag, Tag):
-                self._barren += tag
-                yield None
-            elif tag.local in kinds and tag.prefix in prefixes:
-                if entry is not None:
-                    self._barren = 0
-                    yield self._finish(entry)
-                    entry = None
-                if not tag.is_end:
-                    entry = _Entry(tag, kinds[tag.local])
-            elif entry is not None:
-                entry.add(tag)
-            elif tag.local == "loc" and tag.prefix in prefixes and not tag.is_end:
+        ended = None
+        if tag.local in kinds and tag.prefix in prefixes:
+            ended = self._entry
+            self._entry = None
+            if not tag.is_end:
+                self._entry = _Entry(tag, kinds[tag.local])
+        elif self._entry is not None:
+            self._entry.add(tag)
+        elif tag.local == "loc" and tag.prefix in prefixes and not tag.is_end:
+            self.broken += 1
+        return ended
+
+    def _plain_entries(self, markup: Markup) -> Entries:
+        """Yield the plain entries that follow one another, as `_finish` would return them."""
+        text = markup.text
+        while start := _PLAIN_START.match(text, markup.at):
+            kind, plain_loc, loc, *others = start.groups()
+            values: SitemapEntry = {"loc": plain_loc or _url(_usable(loc))}
+            for key, value in zip(_OTHERS, others, strict=True):
+                if value is not None:
+                    values[key] = value.strip()
+            end_tag = f"</{kind}>"
+            at = start.end()
+            while not text.startswith(end_tag, at):
+                child = _PLAIN_CHILD.match(text, at)
+                if child is None:
+                    return
+                at = child.end()
+                _add_child(values, child)
+            markup.at = at + len(end_tag)
+            self._barren = 0
+            if values["loc"]:
+                self.is_sitemap = kind == "sitemap"
+                yield values
+            else:
                 self.broken += 1
-        if entry is not None:
-            yield self._finish(entry)
+                yield None
 
     def _up_to_barren(self, texts: Iterator[str]) -> Iterator[str]:
         """Pass texts on, until too many characters in a row complete no entry; set `trouble`."""
@@ -215,6 +301,7 @@ class SitemapReader:
 
         Note whether it is a sitemap, and count what is broken of it.
         """
+        self._barren = 0
         if entry.kind != "entry":  # an Atom entry may have several links
             self.broken += entry.surplus
         if not entry.values.get("loc"):
@@ -266,9 +353,12 @@ class _Entry:
         if element.prefix != self._prefix:
             name = f"{element.prefix}:{name}"
         key = self._keys.get(name, "")
-        is_link = element.local == "link" and "href" in element.attributes
-        if is_link:
-            text = _target(element)
+        is_link = False
+        if element.local == "link":
+            attributes = element.attributes()
+            is_link = "href" in attributes
+            if is_link:
+                text = _target(attributes)
         value = _usable(text)
         if is_link or key == "loc":
             value = _url(value)
@@ -282,12 +372,39 @@ class _Entry:
             self.values.setdefault("alternate", []).append(value)
 
 
-def _target(link: Tag) -> str:
+def _is_awaited(markup: Markup) -> bool:
+    """Whether an entry has begun that may turn out to be plain once the next piece is there."""
+    if len(markup.text) - markup.at > _MOST_AWAITED:
+        return False
+    begun = _BEGUN.match(markup.text, markup.at)
+    return begun is not None and markup.text.find(f"</{begun[1]}>", begun.end()) < 0
+
+
+def _add_child(values: SitemapEntry, child: re.Match[str]) -> None:
+    """Add the value of an element in a plain entry, as `_Entry` would."""
+    _, plain_href, href, name, text, inner = child.groups()
+    if name is None:
+        target = plain_href or _url(_usable(href or ""))
+        if target:
+            values.setdefault("alternate", []).append(target)
+        return
+    prefix, _, key = name.lower().rpartition(":")
+    if values.get(key) or (key in _TAKEN and (prefix or key != "lastmod")):
+        return
+    if inner:
+        values[key] = ""
+    elif "&" in text:
+        values[key] = _usable(text)
+    else:
+        values[key] = text.strip()
+
+
+def _target(link: Attributes) -> str:
     """Where a link with an `href` leads; "" if its `rel` says that this is no form of the page."""
     # a link without `rel` is an "alternate" (RFC 4287 4.2.7.2)
-    if link.attributes.get("rel", "alternate") != "alternate":
+    if link.get("rel", "alternate") != "alternate":
         return ""
-    return link.attributes["href"]
+    return link["href"]
 
 
 def _url(value: str) -> str:

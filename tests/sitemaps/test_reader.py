@@ -203,6 +203,11 @@ def test_pieces_may_end_anywhere(cut: int) -> None:
     assert locs(body) == ["http://e/?a&b&c&d&e", "http://e/2"]
 
 
+def test_entries_that_are_commented_out_are_none_however_long_the_comment_is() -> None:
+    commented = b"<!--%s-->" % ((url(b"http://e/0") + b" " * 50) * 1_000)
+    assert locs(urlset(commented, url(b"http://e/1"))) == ["http://e/1"]
+
+
 NO_URLS = (
     *('"http://e/x"', "&quot;http://e/x&quot;", "'http://e/x'", "`http://e/x`", "\u201chttp://e/x\u201d"),
     *("&lt;http://e/x&gt;", "&lt;a href=x&gt;", "(http://e/x)", "[x](http://e/x)", "&nbsp;http://e/x"),
@@ -424,6 +429,70 @@ for path in map(Path, sys.argv[1:]):
         os._exit(0)
     os.wait()
 """
+
+
+IMAGES = b"<image:image>\n<image:loc>http://e/1.png</image:loc><image:title>a &amp; b</image:title></image:image>"
+LINKS = b"""<xhtml:link rel="alternate" hreflang="de" href="http://e/de?a&amp;b"/>
+<xhtml:link href="http://e/fr" hreflang='fr' rel="alternate" /><link media="x" href="/it"></link>"""
+USUAL: dict[str, tuple[bytes, dict[str, Any]]] = {  # what stands in an entry behind its loc
+    "nothing": (b"", {}),
+    "date": (b"<lastmod> 2026-01-31 </lastmod>", {"lastmod": "2026-01-31"}),
+    "usual-order": (
+        b"\n<lastmod>2026</lastmod>\n<changefreq>daily</changefreq>\n<priority>0.5</priority>\n",
+        {"lastmod": "2026", "changefreq": "daily", "priority": "0.5"},
+    ),
+    "other-order": (
+        b"<priority>0.5</priority><lastmod>2026</lastmod><lastmod>2025</lastmod>",
+        {"priority": "0.5", "lastmod": "2026"},
+    ),
+    "image": (IMAGES * 2, {"image": ""}),
+    "news": (b"<news:news><news:tag>a</news:tag></news:news><news:keywords>b</news:keywords>", {"news": "", "keywords": "b"}),
+    "links": (
+        LINKS.replace(b"'", b'"'),
+        {"alternate": ["http://e/de?a&b", "http://e/fr", "/it"]},
+    ),
+    "no-form-of-the-page": (b'<xhtml:link rel="alternate" hreflang="de"/>', {}),
+    "other-prefix": (b"<image:loc>http://e/1.png</image:loc><image:lastmod>1</image:lastmod>", {}),
+    "other-names": (b"<Priority>1</Priority><x>a &lt; b</x>", {"priority": "1", "x": "a < b"}),
+}  # fmt: skip
+UNUSUAL = {
+    "comment": b"<!-- -->",
+    "empty-element": b"<x:y/>",
+    "unprefixed-in-a-prefixed": b"<x:y><b>c</b></x:y>",
+    "attribute": b"<x:y z='1'>c</x:y>",
+}
+
+
+@pytest.mark.parametrize(("more", "expected"), USUAL.values(), ids=USUAL)
+def test_usual_entry_is_read_without_its_tags_one_by_one(
+    more: bytes, expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The two ways to read an entry find the same."""
+    page = {"loc": "http://e/1", **expected}
+    body = urlset(*[url(b"http://e/1", more)] * 300)
+    for unusual in UNUSUAL.values():
+        entries, reader = read(body.replace(b"</url>", unusual + b"</url>"))
+        assert [{**entry, "y": ""} for entry in entries] == [{**page, "y": ""}] * 300
+        assert reader.broken == 0
+    monkeypatch.setattr(reader_module, "_Entry", None)
+    entries, reader = read(body)
+    assert (entries, reader.broken, reader.trouble) == ([page] * 300, 0, "")
+
+
+@table(
+    "other", *UNUSUAL.values(), b"<loc>", b"</url>", b"<url>", b"<", b"<!--", b"<?x", b"<![CDATA["
+)
+def test_entry_that_is_not_as_usual_costs_no_other(other: bytes) -> None:
+    """Whatever stands between or in the others."""
+    pages = [url(b"http://e/%d" % number, IMAGES) for number in range(200)]
+    in_one = pages[100].replace(b"<image:t", other + b"<image:t")
+    for odd in (pages[100] + other, in_one):
+        ends = b"-->?>]]>" if b"<!" in other or b"?" in other else b""
+        body = urlset(*pages[:100], odd, ends, b"\n<url></url>", *pages[101:])
+        found = [entry["loc"] for entry in read(body)[0]]
+        assert [path for path in found if not path.endswith("/100")] == [
+            f"http://e/{number}" for number in range(200) if number != 100
+        ]
 
 
 def test_first_entry_is_there_before_the_file_is_read() -> None:
