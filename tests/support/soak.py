@@ -70,7 +70,7 @@ class Soak(Spider):
     def failed(self, failure: Failure) -> None:
         from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 
-        if failure.check(ForbiddenByRobotsTxt):
+        if failure.check(ForbiddenByRobotsTxt):  # type: ignore[no-untyped-call]
             request: Request = failure.request  # type: ignore[attr-defined]
             number = request.cb_kwargs["number"]
             self.forbidden[number] += 1
