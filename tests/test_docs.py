@@ -78,7 +78,7 @@ def test_every_page_is_listed() -> None:
 
 
 def test_changelog_of_the_first_version_is_short() -> None:
-    assert len(text_of("CHANGELOG.md").split("\n## ")[1].splitlines()) <= 60
+    assert len(text_of("CHANGELOG.md").split("\n## ")[1].splitlines()) <= 40
 
 
 def test_promises_of_the_security_page_are_held_by_tests_that_exist() -> None:

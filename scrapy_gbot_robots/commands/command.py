@@ -44,7 +44,7 @@ class RobotsCommand(ScrapyCommand):
     def short_desc(self) -> str:
         """One line for Scrapy's list of commands."""
         return (
-            "Explain robots.txt files: why a URL is blocked, what is wrong in a file, "
+            "Explain robots.txt files: why a URL is disallowed, what is wrong in a file, "
             "what the storage holds"
         )
 

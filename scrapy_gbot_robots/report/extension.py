@@ -28,7 +28,7 @@ from ..core.urls import Origin, shown
 from ..obeying.events import DECIDED
 from ..settings import GbotSettings
 from ..signals import request_forbidden
-from .summary import BlockingRule, CrawlCounts, summary
+from .summary import CrawlCounts, ForbiddingRule, summary
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class RobotsReport:
 
     async def _spider_closed(self, spider: Spider) -> None:
         counts = self._counts
-        if counts.origins or counts.blocked or counts.waiting:
+        if counts.origins or counts.forbidden or counts.waiting:
             logger.info("%s", summary(counts))
         if self._path is not None:
             try:
@@ -120,17 +120,17 @@ def _bars(counted: Sequence[tuple[str, int]]) -> str:
     return "".join(items)
 
 
-def _row_of_rule(counts: CrawlCounts, blocking: BlockingRule) -> str:
-    examples = " ".join(counts.rules.examples[blocking])
-    origin, rule, group = blocking
-    return _row(counts.rules[blocking], rule, group, origin.robots_url, rule.line, examples)
+def _row_of_rule(counts: CrawlCounts, forbidding: ForbiddingRule) -> str:
+    examples = " ".join(counts.rules.examples[forbidding])
+    origin, rule, group = forbidding
+    return _row(counts.rules[forbidding], rule, group, origin.robots_url, rule.line, examples)
 
 
 def _row_of_origin(counts: CrawlCounts, origin: Origin) -> str:
     row = counts.row(origin)
-    examples = " ".join(counts.blocking.examples[origin])
-    blocked = counts.blocking[origin]
-    return _row(blocked, origin.robots_url, row.state, row.status, row.why, examples)
+    examples = " ".join(counts.forbidding.examples[origin])
+    forbidden = counts.forbidding[origin]
+    return _row(forbidden, origin.robots_url, row.state, row.status, row.why, examples)
 
 
 def _row(*cells: object) -> str:

@@ -1,7 +1,7 @@
 """What robots.txt did to a crawl: counted in bounded memory, and said in a few lines for the log.
 
 `Tally` has the most frequent of maybe millions of keys, `CrawlCounts` all about the first origins,
-and the blocked requests of those that block most.
+and the forbidden requests of those that forbid most.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _INCOMPLETE = "there were more origins or rules than are counted: numbers may be
 _K = TypeVar("_K")
 
 
-class BlockingRule(NamedTuple):
-    """A rule that blocked requests."""
+class ForbiddingRule(NamedTuple):
+    """A rule that forbidden requests."""
 
     origin: Origin
     rule: Rule
@@ -98,12 +98,12 @@ class CrawlCounts:
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self.blocked = 0
+        self.forbidden = 0
         # What `row` makes a row of; an `Answer` would keep all the rules in memory. The garbage
         # collector looks at a plain tuple of texts once, and at an `OriginRow` always.
         self.origins: dict[Origin, tuple[str | int | None, ...]] = {}
-        self.blocking: Tally[Origin] = Tally()  # by requests that were blocked
-        self.rules: Tally[BlockingRule] = Tally()
+        self.forbidding: Tally[Origin] = Tally()  # by requests that were forbidden
+        self.rules: Tally[ForbiddingRule] = Tally()
         self.reasons: Tally[str] = Tally(_MOST_REASONS)
         self._has_all_origins = True
 
@@ -131,20 +131,20 @@ class CrawlCounts:
         return OriginRow._make(self.origins[origin])
 
     def count_refusal(self, request: Request, error: ForbiddenByRobotsTxt) -> None:
-        """Count a request that was blocked."""
+        """Count a request that was forbidden."""
         verdict = error.verdict
         rule = verdict.rule
         origin = error.origin
-        self.blocked += 1
+        self.forbidden += 1
         reason = verdict.reason
         if rule is not None:
             reason = _BY_A_RULE
         self.reasons.add(reason)
-        if origin is None or verdict.override is not None:  # no robots.txt has blocked it
+        if origin is None or verdict.override is not None:  # no robots.txt has forbidden it
             return
-        self.blocking.add(origin, request.url)
+        self.forbidding.add(origin, request.url)
         if rule is not None:
-            self.rules.add(BlockingRule(origin, rule, verdict.group), request.url)
+            self.rules.add(ForbiddingRule(origin, rule, verdict.group), request.url)
 
     @property
     def waiting(self) -> int:
@@ -153,8 +153,8 @@ class CrawlCounts:
         return waiting
 
     def most_blocking(self) -> list[Origin]:
-        """All origins; those that blocked most come first."""
-        return sorted(self.origins, key=self.blocking.__getitem__, reverse=True)
+        """All origins; those that forbidden most come first."""
+        return sorted(self.origins, key=self.forbidding.__getitem__, reverse=True)
 
     def lines(self) -> Iterator[str]:
         """Yield a line on the whole crawl, and one for each thing that a user can act on."""
@@ -163,11 +163,11 @@ class CrawlCounts:
         if states:
             numbers = [f"{number:,} {state}" for state, number in sorted(states.items())]
             origins = f"{origins} ({', '.join(numbers)})"
-        yield f"robots.txt: {origins}, {count(self.blocked, 'request')} blocked"
+        yield f"robots.txt: {origins}, {count(self.forbidden, 'request')} forbidden"
         if self.waiting:
             requests = count(self.waiting, "request")
             yield f"the crawl ended while {requests} still waited for a robots.txt"
-        if not (self._has_all_origins and self.blocking.exact and self.rules.exact):
+        if not (self._has_all_origins and self.forbidding.exact and self.rules.exact):
             yield _INCOMPLETE
         instead = Counter(self.row(origin).instead for origin in self.origins)
         for words in _NO_ROBOTS_TXT.values():
@@ -180,9 +180,9 @@ class CrawlCounts:
         for origin in self.most_blocking():
             cause = self.row(origin).cause
             if cause is not None:
-                blocked = count(self.blocking[origin], "request")
+                forbidden = count(self.forbidding[origin], "request")
                 where = f"{origin.robots_url} ({shown(cause)})"
-                unreachable.append(f"unreachable: {where}, {blocked} blocked")
+                unreachable.append(f"unreachable: {where}, {forbidden} forbidden")
         yield from unreachable[:_MOST]
         if len(unreachable) > _MOST:
             yield f"unreachable: {len(unreachable) - _MOST:,} more"
@@ -190,7 +190,7 @@ class CrawlCounts:
 
 def summary(counts: CrawlCounts) -> str:
     """Return the summary: one line, and indented lines that say more, what is gravest first."""
-    rules = [f"{blocked:,} by {rule}" for rule, blocked in counts.rules.most_common(_MOST)]
+    rules = [f"{forbidden:,} by {rule}" for rule, forbidden in counts.rules.most_common(_MOST)]
     return "\n  ".join([*counts.lines(), *rules])
 
 

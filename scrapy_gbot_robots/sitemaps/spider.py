@@ -52,7 +52,7 @@ _MOST_WHY = 2_000  # characters of why a host leads to no sitemap, in the log
 # "gbot_robots/sitemaps/entries/..." count it, but for "lost": what no stat counts.
 _FATES = {
     "crawled": "crawled",
-    "blocked": "blocked",
+    "forbidden": "forbidden",
     "sitemap": "sitemaps",
     "old": "older than sitemap_since",
     "host": "on other hosts than sitemap_scope = 'hosts' allows",
@@ -181,8 +181,8 @@ class RobotsSitemapSpider(SitemapSpider):
         count(self.crawler, "entries/crawled", LISTED in request.meta)
 
     def _request_forbidden(self, request: Request) -> None:
-        """Count a page that a sitemap lists as blocked."""
-        count(self.crawler, "entries/blocked", LISTED in request.meta)
+        """Count a page that a sitemap lists as forbidden."""
+        count(self.crawler, "entries/forbidden", LISTED in request.meta)
 
     def _names(self) -> Iterator[str]:
         """Yield the hosts as written: robots.txt files in `sitemap_urls` first, then the others."""

@@ -16,7 +16,7 @@ from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, Outage, State
 from scrapy_gbot_robots.report import summary as counters
 from scrapy_gbot_robots.report.extension import RobotsReport, page
-from scrapy_gbot_robots.report.summary import BlockingRule, CrawlCounts, Tally, summary
+from scrapy_gbot_robots.report.summary import CrawlCounts, ForbiddingRule, Tally, summary
 
 from ..support.browser import dom, violations
 from ..support.crawls import Pages, crawl, in_reactor, stats
@@ -63,9 +63,9 @@ async def test_summary_says_what_robots_txt_did(log: Any) -> None:
         (summary,) = summaries(log)
         states = "1 full allow, 2 full disallow, 1 with rules"
         assert summary.splitlines() == [
-            f"robots.txt: 4 origins ({states}), 9 requests blocked",
-            f"  unreachable: {worse.url('/robots.txt')} (HTTP 503), 3 requests blocked",
-            f"  unreachable: {ill.url('/robots.txt')} (HTTP 503), 2 requests blocked",
+            f"robots.txt: 4 origins ({states}), 9 requests forbidden",
+            f"  unreachable: {worse.url('/robots.txt')} (HTTP 503), 3 requests forbidden",
+            f"  unreachable: {ill.url('/robots.txt')} (HTTP 503), 2 requests forbidden",
             f'  3 by "Disallow: /no" in {ruled.url("/robots.txt")} (line 2)',
             f'  1 by "Disallow: /never" in {ruled.url("/robots.txt")} (line 3)',
         ]
@@ -89,7 +89,7 @@ async def test_summary_tells_refusals_and_other_files_from_none(tmp_path: Path, 
         "1 answer with something else in place of a robots.txt, such as a web page, so no rules",
     ]
     assert summaries(log)[0].splitlines() == [
-        "robots.txt: 7 origins (7 full allow), 0 requests blocked",
+        "robots.txt: 7 origins (7 full allow), 0 requests forbidden",
         *(f"  {line}" for line in said),
     ]
     assert document(path).css(".summary li::text").getall()[1:] == said
@@ -115,7 +115,7 @@ async def test_origin_that_only_an_override_blocks_is_not_counted(tmp_path: Path
     settings = {"GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": override}, "GBOT_ROBOTS_REPORT": str(path)}
     with Site({"*": RULES}) as site:
         await crawl(Pages, settings, urls=[site.url("/a")])
-    assert summaries(log)[0] == "robots.txt: 0 origins, 1 request blocked"
+    assert summaries(log)[0] == "robots.txt: 0 origins, 1 request forbidden"
     assert len(document(path).css("#origins tbody tr")) == 0
 
 
@@ -126,7 +126,7 @@ async def test_robots_txt_that_answers_is_no_more_unreachable(log: Any) -> None:
         urls = [site.url("/yes"), site.url("/no")]
         await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}, urls=urls)
     (summary,) = summaries(log)
-    assert summary.startswith("robots.txt: 1 origin (1 with rules), 1 request blocked\n")
+    assert summary.startswith("robots.txt: 1 origin (1 with rules), 1 request forbidden\n")
     assert "unreachable" not in summary
 
 
@@ -246,12 +246,12 @@ def test_summary_and_page_stay_short_and_memory_bounded_over_many_origins_and_ru
             refuse(counts, number)
     said = summary(counts)
     states = "12,000 origins (4,000 full disallow, 8,000 with rules)"
-    assert said.startswith(f"robots.txt: {states}, 12,002 requests blocked\n")
+    assert said.startswith(f"robots.txt: {states}, 12,002 requests forbidden\n")
     assert '  3 by "Disallow: /" in https://host9001.example/robots.txt (line 2)\n' in said
     assert said.count("\n") < 15
     assert len(counts.rules) <= 10_000
     assert f"  {INCOMPLETE}\n" in said
-    assert "  unreachable: https://host0.example/robots.txt (a\\nb), 1 request blocked\n" in said
+    assert "  unreachable: https://host0.example/robots.txt (a\\nb), 1 request forbidden\n" in said
     assert "  unreachable: 3,995 more" in said
     html = Selector(text=page(counts, Spider("x")))
     assert len(html.css("#rules tbody tr")) == len(html.css("#origins tbody tr")) == 1_000
@@ -265,9 +265,9 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
         counts.count_answer(unreachable(Origin.of(f"https://host{number}.example")), None)
     assert INCOMPLETE not in summary(counts)
     counts.count_answer(unreachable(Origin.of("https://host30.example")), None)
-    refuse(counts, 30)  # the blocked requests of late origins count, too
+    refuse(counts, 30)  # the forbidden requests of late origins count, too
     assert summary(counts).splitlines()[:2] == [
-        "robots.txt: 30 origins (30 full disallow), 1 request blocked",
+        "robots.txt: 30 origins (30 full disallow), 1 request forbidden",
         f"  {INCOMPLETE}",
     ]
     assert f"<li>{INCOMPLETE}</li>" in page(counts, Spider("x"))
@@ -276,7 +276,7 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
 def test_refusal_without_an_origin_is_counted() -> None:
     counts = CrawlCounts(get_crawler())
     counts.count_refusal(PAGE, ForbiddenByRobotsTxt(Verdict(False)))
-    assert summary(counts) == "robots.txt: 0 origins, 1 request blocked"
+    assert summary(counts) == "robots.txt: 0 origins, 1 request forbidden"
 
 
 @in_reactor
@@ -308,7 +308,7 @@ EVIL = '</td><script>document.title = "taken"</script><img src=x onerror=alert(1
 
 def example_counts() -> CrawlCounts:
     counts = CrawlCounts(get_crawler())
-    counts.blocked = 1117
+    counts.forbidden = 1117
     for name, blocked in BLOCKED:
         origin = Origin.of(f"https://{name}.example")
         fetched_at = 1_000_000.0 + blocked
@@ -316,11 +316,11 @@ def example_counts() -> CrawlCounts:
         decision = Decision(State.RULES, EVIL, False, 0, 0, copy)
         answer = CachedAnswer(origin, decision, None if name == "b" else 200, Source.FETCHED)
         counts.count_answer(answer, copy)
-        rule = BlockingRule(origin, Rule(False, f"/{name}", 3), "*")
+        rule = ForbiddingRule(origin, Rule(False, f"/{name}", 3), "*")
         for _ in range(blocked):
-            counts.blocking.add(origin, EVIL)
+            counts.forbidding.add(origin, EVIL)
             counts.rules.add(rule)
-    counts.rules.add(BlockingRule(origin, Rule(False, EVIL, 1), EVIL), EVIL)
+    counts.rules.add(ForbiddingRule(origin, Rule(False, EVIL, 1), EVIL), EVIL)
     for reason, blocked in (("a fault", 1000), ("another", 70), (EVIL, 3)):
         for _ in range(blocked):
             counts.reasons.add(reason)
@@ -354,9 +354,9 @@ def test_page_needs_nothing_from_elsewhere_and_escapes_everything() -> None:
 
 @table(
     "order, rows, arrow",
-    row("by-number", "origins.blocked", ["z", "c", "d", "a", "b"], "ascending"),
+    row("by-number", "origins.forbidden", ["z", "c", "d", "a", "b"], "ascending"),
     row("by-text", "origins.-robots-txt", ["z", "d", "c", "b", "a"], "descending"),
-    row("unknown-order", "nonsense.blocked", ["b", "a", "d", "c", "z"], None),
+    row("unknown-order", "nonsense.forbidden", ["b", "a", "d", "c", "z"], None),
 )
 def test_browser_sorts_tables(order: str, rows: list[str], arrow: Any, example: Path) -> None:
     shown = dom(example, order, example.parent)
@@ -365,7 +365,7 @@ def test_browser_sorts_tables(order: str, rows: list[str], arrow: Any, example: 
     assert re.findall(r'aria-sort="(\w+)"', table) == ([arrow] if arrow else [])
     assert table.count("<button>") == 6
     assert "<title>taken</title>" not in shown
-    chart = shown.partition("Why requests were blocked")[2].partition("</section>")[0]
+    chart = shown.partition("Why requests were forbidden")[2].partition("</section>")[0]
     widths = re.findall(r'<rect width="([\d.]+)"', chart)
     assert widths == ["100.00", "7.00", "0.30"]
 

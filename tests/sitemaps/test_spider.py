@@ -418,7 +418,7 @@ async def test_last_line_names_what_became_of_each_url(site: Site, other: Site, 
     last = [message for message in log.messages if message.startswith("hosts: ")][-1]
     assert last == (
         "hosts: 0 without a sitemap, 1 unreachable; sitemaps 2, URLs 9 found, 1 crawled, "
-        "2 blocked, 1 sitemaps, 1 older than sitemap_since, 1 on other hosts than sitemap_scope = 'hosts' allows, "
+        "2 forbidden, 1 sitemaps, 1 older than sitemap_since, 1 on other hosts than sitemap_scope = 'hosts' allows, "
         "1 in no sitemap_rules, 1 of other schemes, 1 seen before"
     )
 
@@ -436,7 +436,7 @@ async def test_last_line_tells_of_listed_urls_alone(site: Site, other: Site, log
     crawler = await crawl(Follows, hosts=[site.url(), other.url()], sitemap_guess=True)
     assert stats(crawler)["robotstxt/forbidden"] == 5
     last = [message for message in log.messages if message.startswith("hosts: ")][-1]
-    assert last.endswith("URLs 3 found, 1 crawled, 1 blocked, 1 not fetched")
+    assert last.endswith("URLs 3 found, 1 crawled, 1 forbidden, 1 not fetched")
     assert without(crawler)[other.url()] == (
         f"its robots.txt lists none that can be used; {other.url('/sitemap.xml')} could not be "
         'fetched: Forbidden by robots.txt: disallowed by "Disallow: /sitemap" (line 2, group "*")'

@@ -68,14 +68,14 @@ class DemoSpider(SitemapSpider):
         self.rows.append(("crawled", response.url, str(verdict)))
 
     def forbidden(self, request: Request, error: ForbiddenByRobotsTxt) -> None:
-        self.rows.append(("blocked", request.url, str(error.verdict)))
+        self.rows.append(("forbidden", request.url, str(error.verdict)))
 
     def closed(self, reason: str) -> None:
         self.web.__exit__()
         print(self.report())
 
     def report(self) -> str:
-        """The table of what was crawled and what was blocked, by site, and the sitemaps."""
+        """The table of what was crawled and what was forbidden, by site, and the sitemaps."""
         lines = [f"As {UserAgent.of(self.settings['USER_AGENT']).name}:"]
         for origin in dict.fromkeys(Origin.of(url) for _, url, _ in self.rows):
             lines += ["", f"  {origin.robots_url}"]
@@ -86,7 +86,7 @@ class DemoSpider(SitemapSpider):
             ]
             width = max(len(path) for _, path, _ in rows)
             lines += [
-                f"    {'✓' if what == 'crawled' else '✗'} {what}  {path:{width}}  {why}"
+                f"    {'✓' if what == 'crawled' else '✗'} {what:9}  {path:{width}}  {why}"
                 for what, path, why in rows
             ]
         lines += ["", "  Sitemaps"]
