@@ -252,7 +252,11 @@ HYPERCORN = [
 VSFTPD = [
     Row("S2.3-a-file", "anon_root=@root:rules@", scheme="ftp"),
     Row("S2.28-missing-550", "anon_root=@root:none@", scheme="ftp", state=ALLOW, why="HTTP 404"),
+    Row("S2.28-unreadable-550", "anon_root=@root:unreadable@", scheme="ftp", state=ALLOW, why="HTTP 404"),
     Row("S2.28-anonymous-530", "anonymous_enable=NO\nlocal_enable=YES", scheme="ftp", state=DISALLOW, why="530"),
+    Row("S2.28-no-passive-mode", "anon_root=@root:rules@\npasv_enable=NO", scheme="ftp", state=DISALLOW, why="550"),
+    Row("S2.28-tls-demanded", "anon_root=@root:rules@\nssl_enable=YES\nrsa_cert_file=@certificate@\nallow_anon_ssl=YES\n"
+        "force_anon_logins_ssl=YES", scheme="ftp", state=DISALLOW, why="530"),
 ]  # fmt: skip
 PYFTPDLIB = [
     Row("S2.3-a-file", "--directory=@root:rules@", scheme="ftp"),
@@ -268,11 +272,16 @@ PROXIES = [
         headers={"x-squid-error": "ERR_CONNECT_FAIL"}, state=DISALLOW, why="HTTP 503"),
     Row("S2.11-squid-407", proxy="squid-with-a-login", target="@app:site-b@", status=407, headers={"x-squid-error": "ERR_CACHE_ACCESS_DENIED"},
         state=DISALLOW, why="the proxy failed"),
+    Row("S2.3-squid-407-and-a-login", proxy="staff:secret@squid-with-a-login", target="@app:site-e@"),
+    Row("S2.3-squid-connect", proxy="squid", target="localhost:@port:nginx:S2.3-tls@", scheme="https", behind="nginx"),
+    Row("S2.11-squid-connect-407", proxy="squid-with-a-login", target="127.0.0.1:@dead:tls-and-a-login@", scheme="https", status=407,
+        state=DISALLOW, why="the proxy failed"),
     Row("S2.20-squid-connect-403", proxy="squid-that-denies", target="127.0.0.1:@dead:tls@", scheme="https", status=403,
         state=DISALLOW, why="the proxy failed"),
     Row("S2.3-tinyproxy-passes-it-on", proxy="tinyproxy", target="@app:site-c@"),
     Row("S2.14-tinyproxy-to-a-dead-port", proxy="tinyproxy", target="127.0.0.1:@dead:tinyproxy@", status=500, state=DISALLOW,
         why="HTTP 500"),
+    Row("S2.3-privoxy-passes-it-on", proxy="privoxy", target="@app:site-f@"),
     Row("S2.11-privoxy-no-such-domain", proxy="privoxy", target="nosuch.invalid", status=404, state=ALLOW, why="HTTP 404",
         max_age=(0, 0)),
     Row("S2.14-privoxy-to-a-dead-port", proxy="privoxy", target="127.0.0.1:@dead:privoxy@", status=503, state=DISALLOW,

@@ -30,7 +30,9 @@ def software_of(name: str, row: Row) -> set[str]:
     """What has to be installed for a row."""
     software = {row.behind or name.partition(":")[0], name.partition(":")[0]}
     if row.proxy:
-        software = {"squid" if row.proxy.startswith("squid") else row.proxy}
+        proxy = row.proxy.rpartition("@")[2]
+        software = {"squid" if proxy.startswith("squid") else proxy}
+        software |= {row.behind} - {""}
     return software
 
 
@@ -88,9 +90,14 @@ def address(lane: Lane, name: str, row: Row) -> str:
     return f"{row.scheme}://{where}"
 
 
+def is_on_the_wire(row: Row) -> bool:
+    """Whether what arrives is looked at by hand: over plain HTTP or TLS, without a login."""
+    return row.scheme != "ftp" and not (row.proxy and (row.scheme == "https" or "@" in row.proxy))
+
+
 def arrive(lane: Lane, name: str, row: Row) -> Arrived:
     """Ask the server of a row by hand, as often as the row says."""
-    if row.scheme == "ftp" or (row.proxy and row.scheme == "https"):
+    if not is_on_the_wire(row):
         return Arrived()
     last = Arrived()
     for _ in range(row.times):
@@ -126,7 +133,8 @@ def crawl_all(lane: Lane, rows: dict[str, Row]) -> tuple[dict[str, Any], dict[st
                 continue
             meta = dict(row.meta)
             if row.proxy:
-                meta["proxy"] = f"http://127.0.0.1:{lane.port(row.proxy)}"
+                login, at, proxy = row.proxy.rpartition("@")
+                meta["proxy"] = f"http://{login}{at}127.0.0.1:{lane.port(proxy)}"
             targets.append({"id": name, "base": address(lane, name, row), "meta": meta})
         command = [sys.executable, "-m", "tests.servers.crawling"]
         order = json.dumps({"settings": settings, "targets": targets})

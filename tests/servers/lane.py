@@ -96,6 +96,9 @@ APPLICATIONS: dict[str, Callable[[], Content]] = {
     "site-b": lambda: _PLAIN,
     "site-c": lambda: _PLAIN,
     "site-d": lambda: _PLAIN,
+    "site-e": lambda: _PLAIN,
+    "site-f": lambda: _PLAIN,
+    "site-g": lambda: _PLAIN,
     "hangs": lambda: raw(20.0),
     "cut-length": lambda: raw(_head(_LENGTH), HALF, 0.3),
     "cut-chunks": lambda: raw(_head("Transfer-Encoding: chunked"), _CHUNK, 0.3),
@@ -448,10 +451,20 @@ def varnish(lane: Lane, rows: Mapping[str, Row]) -> None:
     lane.start([*command, "-p", "default_grace=3600"], _ports(lane, rows))
 
 
+# It answers Squid whether a login, a line of its input, is right.
+_LOGINS = """
+while read -r login; do
+    if [ "$login" = "staff secret" ]; then echo OK; else echo ERR; fi
+done
+"""
+
+
 def squid(lane: Lane, rows: Mapping[str, Row]) -> None:
     """An accelerator for the rows, and the forward proxies "squid", "squid-that-denies" and "squid-with-a-login"."""
     path = program("squid")
     folder = lane.folder("squid")
+    logins = lane.file("logins.sh", "#!/bin/sh\n" + _LOGINS)
+    logins.chmod(0o755)
     lines = [
         f"pid_filename {folder}/pid",
         f"cache_log {folder}/cache.log",
@@ -461,7 +474,7 @@ def squid(lane: Lane, rows: Mapping[str, Row]) -> None:
         "pinger_enable off",
         "shutdown_lifetime 1 second",
         "cache_mem 8 MB",
-        "auth_param basic program /bin/cat",  # nobody ever logs in
+        f"auth_param basic program {logins}",
         "acl known proxy_auth REQUIRED",
     ]
     for number, (name, row) in enumerate(rows.items()):

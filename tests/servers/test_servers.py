@@ -6,16 +6,12 @@ import pytest
 
 from ..support.rows import row, table
 from .configurations import Row, every_row
-from .conftest import HANDLERS, Seen, address, is_for, settings_of, software_of
+from .conftest import HANDLERS, Seen, address, is_for, is_on_the_wire, settings_of, software_of
 
 pytestmark = pytest.mark.servers
 
 ROWS = [*every_row()]
-ON_THE_WIRE = [
-    (name, each)
-    for name, each in ROWS
-    if each.scheme != "ftp" and not (each.proxy and each.scheme == "https")
-]
+ON_THE_WIRE = [(name, each) for name, each in ROWS if is_on_the_wire(each)]
 
 
 def need(seen: Seen, name: str, each: Row) -> None:
