@@ -4,9 +4,9 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,22 +111,8 @@ def arrive(lane: Lane, name: str, row: Row) -> Arrived:
 
 def crawl_all(lane: Lane, rows: dict[str, Row]) -> tuple[dict[str, Any], dict[str, str]]:
     """Crawl all rows by each handler that is there, all at once."""
-    begun: dict[str, subprocess.Popen[str]] = {}
-    for handler in HANDLERS:
-        try:
-            more = settings_of(handler)
-        except pytest.skip.Exception:
-            continue
-        settings = {
-            **QUIET,
-            **ADDON,
-            "GBOT_ROBOTS_TIMEOUT_SECS": TIMEOUT_SECS,
-            "DOWNLOAD_TIMEOUT": TIMEOUT_SECS,
-            "CONCURRENT_REQUESTS": 300,
-            "CONCURRENT_REQUESTS_PER_DOMAIN": 300,
-            "LOG_LEVEL": "DEBUG",
-            **more,
-        }
+    begun = {}
+    for handler in handlers_here(HANDLERS):
         targets = []
         for name, row in rows.items():
             if not is_for(handler, row):
@@ -136,13 +122,43 @@ def crawl_all(lane: Lane, rows: dict[str, Row]) -> tuple[dict[str, Any], dict[st
                 login, at, proxy = row.proxy.rpartition("@")
                 meta["proxy"] = f"http://{login}{at}127.0.0.1:{lane.port(proxy)}"
             targets.append({"id": name, "base": address(lane, name, row), "meta": meta})
+        begun[handler] = begin(lane, handler, targets)
+    return end(begun)
+
+
+def handlers_here(handlers: Iterable[str]) -> Iterator[str]:
+    """Those of `handlers` that are there."""
+    for handler in handlers:
+        with suppress(pytest.skip.Exception):
+            settings_of(handler)
+            yield handler
+
+
+def begin(
+    lane: Lane, handler: str, targets: list[dict[str, Any]], **more: Any
+) -> subprocess.Popen[str]:
+    """Begin a crawl of `targets` in a process of its own, with `more` settings."""
+    settings = {
+        **QUIET,
+        **ADDON,
+        "GBOT_ROBOTS_TIMEOUT_SECS": TIMEOUT_SECS,
+        "DOWNLOAD_TIMEOUT": TIMEOUT_SECS,
+        "CONCURRENT_REQUESTS": 300,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 300,
+        "LOG_LEVEL": "DEBUG",
+        **settings_of(handler),
+        **more,
+    }
+    order = lane.file(f"{handler}.json", json.dumps({"settings": settings, "targets": targets}))
+    with order.open() as file:
         command = [sys.executable, "-m", "tests.servers.crawling"]
-        order = json.dumps({"settings": settings, "targets": targets})
-        path = lane.file(f"{handler}.json", order)
-        with path.open() as file:
-            begun[handler] = processes.start(command, stdin=file.fileno())
+        return processes.start(command, stdin=file.fileno())
+
+
+def end(begun: dict[str, subprocess.Popen[str]]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Wait for the ends of crawls; return what they made of their targets, and their logs."""
     crawled, logs = {}, {}
-    with ThreadPoolExecutor(len(HANDLERS)) as pool:
+    with ThreadPoolExecutor(len(begun)) as pool:
         ended = pool.map(processes.output, begun.values())
     for (handler, process), (out, err) in zip(begun.items(), ended, strict=True):
         assert process.returncode == 0, err

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from email.utils import formatdate
 from functools import cache
@@ -240,9 +240,11 @@ class Lane:
 
         return re.sub(r"@([a-z]+(?::[\w.:-]+)?)@", value, text)
 
-    def start_all(self, rows: Mapping[str, Row]) -> None:
-        """Start all that is installed."""
+    def start_all(self, rows: Mapping[str, Row], only: Collection[str] = ()) -> None:
+        """Start all that is installed, or `only` these, with the configurations of `rows`."""
         for software, start in SOFTWARE.items():
+            if only and software not in only:
+                continue
             of_it = {name: row for name, row in rows.items() if name.startswith(f"{software}:")}
             try:
                 start(self, of_it)
@@ -264,17 +266,18 @@ class Lane:
         """
         if who is None:
             who = account()
-        self._stack.enter_context(_running(command, [*ports], self.place, who, env or {}))
+        self._stack.enter_context(running(command, [*ports], self.place, who, env or {}))
 
 
 @contextmanager
-def _running(
+def running(
     command: list[str],
     ports: list[int],
     place: Path,
     who: Mapping[str, Any],
     env: Mapping[str, str],
-) -> Iterator[None]:
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a server, which listens on `ports`, for a while. `who` are arguments of `Popen` that say as whom."""
     log = place / f"{Path(command[0]).name}-{ports[0]}.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
@@ -294,7 +297,7 @@ def _running(
             assert process.poll() is None, f"has ended: {said}"
             assert time.monotonic() < ends, f"does not listen: {said}"
             time.sleep(0.05)
-        yield
+        yield process
     finally:
         process.terminate()
         with suppress(subprocess.TimeoutExpired):
