@@ -28,7 +28,7 @@ from collections.abc import Callable, Collection, Container, Coroutine, Iterator
 from contextlib import contextmanager
 from copy import copy
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from scrapy import Request, signals
 from scrapy.core.downloader import Downloader, Slot
@@ -267,6 +267,26 @@ def is_closing(crawler: Crawler) -> bool:
     Scrapy has no signal for it before the scheduler is closed.
     """
     return getattr(_engine_slot(crawler), "closing", None) is not None
+
+
+def is_backed_out(crawler: Crawler) -> bool:
+    """Whether Scrapy downloads nothing, since the responses that it works on are too large."""
+    slot = getattr(getattr(crawler.engine, "scraper", None), "slot", None)
+    return slot is not None and slot.needs_backout()
+
+
+class Backlog(Protocol):
+    """The pages that wait in a scheduler, for those who read sitemap files."""
+
+    async def wait(self, request: Request, most: int, file: int) -> bool:
+        """Wait until fewer than `most` pages are left in the slot of `request`."""
+
+
+def pages_ahead(crawler: Crawler) -> Backlog | None:
+    """The pages that wait in the memory of a scheduler of ours; None if they wait elsewhere."""
+    scheduler = getattr(_engine_slot(crawler), "scheduler", None)
+    backlog: Backlog | None = getattr(scheduler, "pages_ahead", None)
+    return backlog
 
 
 def in_progress(crawler: Crawler) -> Container[Request] | None:

@@ -274,6 +274,7 @@ class GbotSettings:
     sitemaps: str = _row("auto", one_of("auto", "feed", "collect", "off"))
     sitemaps_hosts: str = _row("any", one_of("any", "same-site", "same-host"))
     max_sitemaps: int = _row(50, count(0))
+    sitemaps_ahead: int = _row(1_000, count(0))
     overrides: Mapping[str, Any] = _row({}, OVERRIDES)
     user_agents: tuple[str, ...] = _row([], AGENTS)
     provenance: bool = _row(False, FLAG)

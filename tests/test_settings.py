@@ -30,6 +30,7 @@ def read(**settings: Any) -> GbotSettings:
     ("MAX_AGE_SECS", 0, 0),
     ("UNREACHABLE_WAIT_SECS", 0, 0),
     ("MAX_SITEMAPS", 0, 0),
+    ("SITEMAPS_AHEAD", "0", 0),
     ("CRAWL_DELAY", False, 0),
     ("CRAWL_DELAY", "false", 0),
     ("CRAWL_DELAY", True, 60),

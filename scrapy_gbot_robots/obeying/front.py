@@ -38,6 +38,7 @@ from scrapy.utils.misc import load_object
 
 from ..engine import count_held, downloader_middleware, memory_queues, pull_soon
 from ..meta import RETURNED
+from .ahead import PagesAhead
 from .middleware import GbotRobotsTxtMiddleware
 from .room import Room
 from .subject import restore, returned
@@ -168,6 +169,13 @@ class Front:
         if isinstance(getattr(self, "mqs", None), RoomAsQueue):
             return None
         return self._room
+
+    @property
+    def pages_ahead(self) -> PagesAhead | None:
+        """The pages that wait in the room, if it is the scheduler's own queue in memory."""
+        if self._room is None or self._holding() is not None:
+            return None
+        return self._room.pages_ahead
 
     def has_pending_requests(self) -> bool:
         """Whether requests are held or scheduled, or wait in the downloader.

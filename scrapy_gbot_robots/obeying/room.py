@@ -44,6 +44,7 @@ from ..core.urls import Origin
 from ..engine import DownloadSlots, is_closing, pull_soon, without_a_place
 from ..fetching.fetcher import MOST_UNDER_WAY
 from ..meta import RETURNED
+from .ahead import PagesAhead
 from .answer import CachedAnswer, Source
 from .identity import CrawlerIdentity
 from .lines import (
@@ -78,6 +79,7 @@ class Room:
     Attributes:
         download_slots: if they are apart, priorities count in each for itself.
         occupancy: how many requests are in the room.
+        pages_ahead: how many of them are for pages, and who waits until they are fewer.
         ready: the lines that have a turn, and the requests that were handed out.
         in_place: the requests that wait in the downloader.
         requests_see: whether each request of a host whose robots.txt is unreachable goes on once,
@@ -107,6 +109,7 @@ class Room:
         self._sites = Sites()
         self.ready = ReadyLines(crawler, self.download_slots)
         self.occupancy = Occupancy(crawler)
+        self.pages_ahead = PagesAhead(crawler, self.download_slots)
 
         # Requests that wait in the downloader, and those of them whose robots.txt is unreachable.
         self.in_place: set[Waiter] = set()
@@ -195,6 +198,7 @@ class Room:
         entry = QueuedRequest(-request.priority, is_start, next(self._numbers) * step, request)
         heappush(line, entry)
         self.occupancy.add(line, 1)
+        self.pages_ahead.add(slot, request)
         if site.standing is Standing.UNREACHABLE and not has_returned:
             self._crawler.stats.inc_value("gbot_robots/requests/held")
         if line[0] is entry:
@@ -346,6 +350,7 @@ class Room:
             line.turn = 0
             del site[line.slot, line.has_returned]
         self.occupancy.add(line, -1)
+        self.pages_ahead.add(line.slot, queued.request, -1)
         if site in self._unused_answers:  # its answer is used now: one more look-up may run
             self._unused_answers.discard(site)
             self._look_up_more()
@@ -508,6 +513,7 @@ class Room:
 
         A line may be ready by now though nothing happened: a delay of its slot is over.
         """
+        self.pages_ahead.look()
         if is_closing(self._crawler):
             self.close()
             return

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from itertools import chain
+from itertools import count as number
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -24,7 +25,7 @@ from typing_extensions import Self
 
 from ..concurrency import pause, run_in_thread
 from ..core.urls import Origin, origin_of_robots_txt, shown
-from ..engine import follows_sitemap, is_idle, page_callback
+from ..engine import follows_sitemap, is_idle, page_callback, pages_ahead
 from ..exceptions import ForbiddenByRobotsTxt
 from ..meta import ANSWERED, CHECKED, LISTED, PROBE, SITEMAP
 from ..policy.outages import State
@@ -124,6 +125,7 @@ class RobotsSitemapSpider(SitemapSpider):
         # has neither answered nor failed. In a resumed crawl the duplicate filter drops the request
         # for a host that still is in the queue: `_request_dropped` takes that host out of here.
         self._asked: set[str] = set()
+        self._files = number()  # of the sitemap files that are read
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -360,8 +362,12 @@ class RobotsSitemapSpider(SitemapSpider):
         entries: Iterable[SitemapEntry | None] = reader
         if type(self).sitemap_filter is not SitemapSpider.sitemap_filter:
             entries = self.sitemap_filter(entry for entry in reader if entry is not None)
+        file = next(self._files)
         made = 0
+        request = None
         for entry in entries:
+            if made >= _TURN_REQUESTS and not await self._may_read_on(request, file):
+                return
             if entry is None or made >= _TURN_REQUESTS:
                 await pause(0)
                 made = 0
@@ -376,6 +382,21 @@ class RobotsSitemapSpider(SitemapSpider):
                     continue
                 made += 1
                 yield request
+
+    async def _may_read_on(self, request: Request | None, file: int) -> bool:
+        """Wait until few pages are left in the slot of `request`, by GBOT_ROBOTS_SITEMAPS_AHEAD.
+
+        It is the last one that a file has led to. Files have numbers, in the order in which they
+        are begun. Where requests wait on disk, or in another queue, a file is read to its end.
+
+        Returns:
+            False: the crawl closes, and the requests for the rest of the file would be lost.
+        """
+        most = self._gbot.sitemaps_ahead
+        backlog = pages_ahead(self.crawler)
+        if not most or backlog is None or request is None:
+            return True
+        return await backlog.wait(request, most, file)
 
     def _locs(self, entry: SitemapEntry) -> list[str]:
         """Count and return the URLs of an entry, none if it is older than `sitemap_since`."""
@@ -412,7 +433,9 @@ class RobotsSitemapSpider(SitemapSpider):
                 raise Skipped("rules", url, "the spider's sitemap_rules")
             meta = {LISTED: {"sitemap": response.url, "lastmod": entry.get("lastmod", "")}}
         count(self.crawler, "entries/sitemap", is_sitemap)
-        request = Request(url, callback, meta=meta)
-        if is_sitemap:
-            self._feed.check.note_checked(request, response.url)
+        if not is_sitemap:
+            return Request(url, callback, meta=meta)
+        # after the pages: files are not read ahead of them
+        request = Request(url, callback, meta=meta, priority=-1)
+        self._feed.check.note_checked(request, response.url)
         return request

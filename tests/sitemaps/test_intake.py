@@ -96,7 +96,8 @@ async def test_broken_file_is_used_and_logged(site: Site, log: Any) -> None:
         "/nothing": b"",
     }
     site.pages |= {**files, "/robots.txt": sitemap_lines(*map(site.url, files))}
-    crawler = await crawl(Hosts, {"CLOSESPIDER_PAGECOUNT": 50}, hosts=[site.url()])
+    settings = {"CLOSESPIDER_PAGECOUNT": 50, "GBOT_ROBOTS_SITEMAPS_AHEAD": 0}
+    crawler = await crawl(Hosts, settings, hosts=[site.url()])
     assert len(parsed(crawler)) > 40
     assert sitemap_stats(crawler)["failed"] == 3
     said = [message for message in log.messages if "broken entries" in message]

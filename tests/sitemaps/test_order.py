@@ -1,12 +1,26 @@
 """In which order sitemaps and pages are requested, and how far sitemaps are read ahead of pages."""
 
 from collections.abc import Iterator
+from pathlib import Path
+from socket import socket
+from threading import Event
 from typing import Any
 
 import pytest
+from scrapy import signals
 
-from ..support.crawls import as_scrapy_runs_it, crawl_until, stats, stop
-from ..support.sitemap_web import Hosts, Sitemaps, index, parsed, sitemap_lines, urlset, xml
+from ..support.crawls import as_scrapy_runs_it, crawl, crawl_until, stats, stop, together
+from ..support.rows import table
+from ..support.sitemap_web import (
+    Hosts,
+    Sitemaps,
+    index,
+    parsed,
+    sitemap_lines,
+    sitemap_stats,
+    urlset,
+    xml,
+)
 from ..support.web import Reply, Site
 
 # As in Scrapy: with more at a time, more sitemaps are under way before the first page is known.
@@ -47,3 +61,125 @@ async def test_pages_are_crawled_before_all_sitemaps_of_an_index_are_read(
     assert "robotstxt/forbidden" not in stats(crawler)
     sitemaps = [path for path in place.paths() if path.endswith(".xml")]
     assert len(sitemaps) < 25
+
+
+# How far files are read ahead of pages: GBOT_ROBOTS_SITEMAPS_AHEAD.
+
+FIFO = {"SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue"}
+ACROSS_HOSTS = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}
+# Scrapy downloads nothing while it works on more bytes: two of the files, or none.
+TWO_FILES = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 150_000}
+NO_FILE = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 2_000}
+REFUSED_SOON = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1}
+
+
+class Queue:
+    """How many requests were scheduled, in the scheduler of a crawl, whenever a page came: at most."""
+
+    def __init__(self) -> None:
+        self.most = 0
+
+    def look(self, request: Any, spider: Any) -> None:
+        scheduler = spider.crawler.engine._slot.scheduler
+        self.most = max(self.most, len(scheduler))
+
+
+def serve_files(site: Site, number: int, pages: int, place: Site | None = None) -> set[str]:
+    """Let `site` list an index of `number` sitemaps of `pages` pages each on `place`. Return the URLs of the pages."""
+    place = place or site
+    serve_index(site, site, number, 0)
+    listed = set()
+    for n in range(number):
+        urls = [place.url(f"/{n}/{page}") for page in range(pages)]
+        site.pages[f"/{n}.xml"] = xml(urlset(*urls) + b" " * 50_000)
+        listed |= {*urls}
+    site.pages["*"] = place.pages["*"] = b"<title>page</title>"
+    return listed
+
+
+@table(
+    "settings, least, most",
+    ({}, 0, 150),  # 20 of pages, and those of the files that were begun when there were none
+    (FIFO, 0, 150),
+    (ACROSS_HOSTS, 0, 200),
+    (TWO_FILES, 150, 400),  # the first of three is read to its end all the same
+    (NO_FILE, 0, 1_000),
+    ({"GBOT_ROBOTS_SITEMAPS_AHEAD": 0}, 400, 1_000),
+    ({"GBOT_ROBOTS_SITEMAPS_AHEAD": 1}, 0, 150),
+)
+@as_scrapy_runs_it
+async def test_files_are_read_on_only_while_few_pages_wait(
+    settings: dict[str, Any], least: int, most: int, site: Site
+) -> None:
+    listed = serve_files(site, number=3, pages=200)
+    queue = Queue()
+    settings = {**SETTINGS, "GBOT_ROBOTS_SITEMAPS_AHEAD": 20, **settings}
+    hears = {signals.response_received: queue.look}
+    (crawler,) = await together(crawl(Hosts, settings, hears=hears, hosts=[site.url()]))
+    assert set(parsed(crawler)) == listed
+    assert least <= queue.most <= most
+
+
+@as_scrapy_runs_it
+async def test_pages_of_a_slow_host_hold_up_no_files_of_another(site: Site, other: Site) -> None:
+    slow = serve_files(other, number=2, pages=40)
+    fast = serve_files(site, number=2, pages=100)
+    has_all = Event()
+    left = {*fast}
+    in_time: list[bool] = []
+
+    def answer_at_last(connection: socket) -> None:
+        in_time.append(has_all.wait(30))
+        Reply(200, b"page")(connection)
+
+    def look(request: Any, spider: Any) -> None:
+        left.discard(request.url)
+        if not left:
+            has_all.set()
+
+    other.pages["*"] = answer_at_last
+    settings = {**SETTINGS, "GBOT_ROBOTS_SITEMAPS_AHEAD": 10}
+    hosts = [other.url(), site.url()]
+    hears = {signals.response_received: look}
+    (crawler,) = await together(crawl(Hosts, settings, hears=hears, hosts=hosts))
+    assert set(parsed(crawler)) == slow | fast
+    assert all(in_time)
+
+
+@as_scrapy_runs_it
+async def test_files_of_pages_that_wait_for_a_dead_host_are_read_to_their_end(
+    site: Site, other: Site
+) -> None:
+    listed = serve_files(site, number=2, pages=60, place=other)
+    other.pages["/robots.txt"] = Reply(503)
+    settings = {**SETTINGS, "GBOT_ROBOTS_SITEMAPS_AHEAD": 10, **REFUSED_SOON}
+    (crawler,) = await together(crawl(Hosts, settings, hosts=[site.url()], sitemap_scope="any"))
+    assert sitemap_stats(crawler)["entries/blocked"] == len(listed)
+
+
+@pytest.mark.parametrize("ahead", [10, 0])
+@as_scrapy_runs_it
+async def test_crawl_that_closes_while_files_wait_ends(ahead: int, site: Site) -> None:
+    serve_files(site, number=3, pages=200)
+    site.pages["*"] = Reply(200, b"page", after_secs=0.05)
+    settings = {**SETTINGS, "GBOT_ROBOTS_SITEMAPS_AHEAD": ahead}
+    come = lambda crawler: len(parsed(crawler)) >= 20  # noqa: E731
+    crawler = await crawl_until(come, stop, Hosts, settings, hosts=[site.url()])
+    number = sitemap_stats(crawler)["entries"]
+    assert number == 603 if not ahead else number < 200
+
+
+@pytest.mark.parametrize("ahead", [10, 0])
+@as_scrapy_runs_it
+async def test_nothing_is_lost_if_a_crawl_with_a_queue_on_disk_closes_while_files_are_read(
+    ahead: int, site: Site, tmp_path: Path
+) -> None:
+    listed = serve_files(site, number=3, pages=200)
+    settings = {**SETTINGS, "GBOT_ROBOTS_SITEMAPS_AHEAD": ahead, "JOBDIR": str(tmp_path)}
+    come = lambda crawler: len(parsed(crawler)) >= 5  # noqa: E731
+    first = await crawl_until(come, stop, Hosts, settings, hosts=[site.url()])
+    (second,) = await together(crawl(Hosts, settings, hosts=[site.url()]))
+    assert len(parsed(first)) < 600
+    assert set(parsed(first)) | set(parsed(second)) == listed
+    pages = [path for path in site.paths() if path.count("/") == 2]
+    assert len(pages) == len({*pages}) == 600
