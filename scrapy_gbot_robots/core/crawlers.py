@@ -2,16 +2,18 @@
 
 A crawler follows the groups of its first token that has any; if none has, those of "*".
 
-The product token is the name by which a robots.txt can speak to a crawler. Browsers send long
-headers that name many products, and crawlers imitate them. So a header is searched for the one
-product that no browser names, the surest places first:
+The product token is the name by which a robots.txt can speak to a crawler. In a User-Agent header
+the first product is the crawler: products stand in the order of their significance, and what is in
+brackets is a comment (RFC 9110 10.1.5). But many crawlers imitate a browser, whose product then
+stands first. Such a header is searched for the one name that no browser has, the surest places
+first:
 
 1. after "compatible": in "Mozilla/5.0 (compatible; Bot/2.1; +url)" it is Bot
-2. at the very beginning: "Bot/1.0 (+url)"
-3. in a comment, with a version or with a name that sounds like a bot:
-   "Mozilla/5.0 (X11; Linux x86_64; Bot/1.0)"
-4. beside the comments:
+2. beside the comments, if the name sounds like a bot:
    "Mozilla/5.0 (X11) AppleWebKit/537.36 (KHTML, like Gecko) Safari/537.36 Bot/1.0"
+3. in a comment, if it sounds like a bot and has a version:
+   "Mozilla/5.0 (X11; Linux x86_64; Bot/1.0)"
+4. any name beside the comments, and last one in a comment that has a version or sounds like a bot
 
 Source: RFC 9309 2.2.1 for what a token is; Google's page ("Order of precedence for user agents"),
 and Google's lists of common crawlers, special-case crawlers and user-triggered fetchers with their
@@ -23,7 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain
 from typing import NamedTuple
 
 from .lines import GLOBAL, MAX_LINE_BYTES
@@ -55,8 +57,12 @@ _FALL_BACK = {  # the token that counts if no group names the own one
 }
 
 _TOKEN = r"[A-Za-z_-]+"  # noqa: S105 - of a product
-_PRODUCT = r"([A-Za-z_-]+)(/\S*)?"
-_COMMENT = r"\(([^()]*)\)"
+_PRODUCT = re.compile(rf"({_TOKEN})(/\S*)?")
+_BRACKET = re.compile(r"(?<!\\)([()])")  # RFC 9110 5.6.5: one behind a backslash is text
+_COMPATIBLE = re.compile(r"compatible(?![\w-])[\s:]*", re.IGNORECASE)
+# Nothing, where a crawler is explained, the header's own name, and a browser's "U", "I" and "N" for
+# its encryption.
+_NO_NAME = re.compile(r"[UIN]?\Z|\+|\S*(?:://|@)|user-agent:", re.IGNORECASE)
 BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 _BOT_WORDS = re.compile("bot|crawl|spider|google", re.IGNORECASE)
 
@@ -68,8 +74,11 @@ _BROWSER = frozenset(
     edga edgios opr crios fxios headlesschrome seamonkey konqueror epiphany vivaldi yabrowser
     samsungbrowser ucbrowser ubuntu fedora debian msie trident presto windows macintosh linux
     android iphone ipad ipod cros compatible like build web minefield iceweasel palemoon waterfox
-    electron instagram fban fbav whale brave miuibrowser silk phantomjs qtwebengine """.split()
+    electron instagram fban fbav whale brave miuibrowser silk phantomjs qtwebengine docomo
+    """.split()
 )
+# A phone's browser has its maker's name first, and one of these behind it.
+_PHONES = ("UP.Browser", "Profile/MIDP", "Configuration/CLDC")
 
 
 class UserAgent(NamedTuple):
@@ -102,7 +111,8 @@ class UserAgent(NamedTuple):
         header = as_text(user_agent)
         token = product_token(header)
         # other names in Google's pages
-        if token.lower() == "googlebot-images" or "google favicon" in header.lower():
+        is_favicon = token.lower() == "google" and "google favicon" in header.lower()
+        if is_favicon or token.lower() == "googlebot-images":
             token = "Googlebot-Image"  # noqa: S105 - of a product
         return _GOOGLE.get(token.lower()) or _one_token(token)
 
@@ -151,13 +161,22 @@ def product_token(user_agent: str | bytes) -> str:
     """Return the product token in a User-Agent header, "" if there is none.
 
     The header may be a token alone. A token is letters, "-" and "_" (RFC 9309 2.2.1), so "bot2000"
-    gives "bot". A browser's header gives its first word, which is "Mozilla".
+    gives "bot", and "360bot" gives "". A browser's header gives its first word, which is "Mozilla".
     """
-    header = as_text(user_agent)
-    for token in _candidates(header):
-        if token and token.lower() not in _BROWSER:
-            return token
-    return _leading_token(header)
+    header = as_text(user_agent).strip(" \t\"'")
+    beside, comments = _parts_of(header)
+    words = [word for word in beside.split() if not _NO_NAME.match(word)]
+    first = ""
+    if words:
+        first = _leading_token(words[0])
+        is_phone = any(mark in beside for mark in _PHONES)
+        if first.lower() not in _BROWSER and not is_phone:
+            return first
+    if "/" in header or comments:
+        for token in _candidates(words, comments):
+            if token and token.lower() not in _BROWSER:
+                return token
+    return first
 
 
 def is_browser_like(user_agent: str | bytes) -> bool:
@@ -200,20 +219,53 @@ def _leading_token(text: str) -> str:
     return token[0] if token else ""
 
 
-def _candidates(header: str) -> Iterator[str]:
-    """Yield the products that may be the crawler, in the order above."""
-    comments = ";;".join(re.findall(_COMMENT, header))  # an empty item parts them
-    items = [item.strip() for item in comments.split(";")]
-    for before, item in pairwise(items):
-        if before == "compatible":
-            yield _leading_token(item)
-    yield _leading_token(header)
-    if "/" not in header and "(" not in header:
-        return  # a name alone
-    product_in = re.compile(_PRODUCT).fullmatch
-    for product in filter(None, map(product_in, items)):
-        if product[2] or _BOT_WORDS.search(product[1]):
-            yield product[1]
-    words = re.sub(_COMMENT, " ", header).split()
-    for product in filter(None, map(product_in, words)):
-        yield product[1]
+def _parts_of(header: str) -> tuple[str, list[str]]:
+    """Part a header into what stands beside its comments, and the comments.
+
+    A comment in a comment is one of its own. One that is not closed counts as both, since a header
+    may have been cut.
+    """
+    beside: list[str] = []
+    inside: list[list[str]] = []
+    comments: list[list[str]] = []  # those that are open, the innermost last
+    for piece in _BRACKET.split(header):
+        if piece == "(":
+            comments.append([])
+            inside.append(comments[-1])
+        elif piece == ")":
+            if comments:
+                comments.pop()
+            (comments or [beside])[-1].append(" ")
+        else:
+            (comments or [beside])[-1].append(piece)
+    for comment in comments:
+        beside += [" ", *comment]
+    return "".join(beside), ["".join(comment) for comment in inside]
+
+
+def _candidates(words: Iterable[str], comments: Iterable[str]) -> Iterator[str]:
+    """Yield the names in a browser's header that may be the crawler's, in the order above."""
+    items = [re.split("[;,]", comment) for comment in comments]
+    for of_one_comment in items:
+        yield from _after_compatible(of_one_comment)
+    beside = [*filter(None, map(_PRODUCT.fullmatch, words))]
+    inside = [*filter(None, map(_PRODUCT.fullmatch, map(str.strip, chain(*items))))]
+    yield from (product[1] for product in beside if _BOT_WORDS.search(product[1]))
+    yield from (product[1] for product in inside if product[2] and _BOT_WORDS.search(product[1]))
+    yield from (product[1] for product in beside)
+    yield from (product[1] for product in inside if product[2] or _BOT_WORDS.search(product[1]))
+
+
+def _after_compatible(items: Iterable[str]) -> Iterator[str]:
+    """Yield the name behind each "compatible" among the items of a comment."""
+    is_next = False
+    for item in items:
+        name = item.strip()
+        compatible = _COMPATIBLE.match(name)
+        if compatible is not None:
+            is_next = True
+            name = name[compatible.end() :]
+        if is_next and not _NO_NAME.match(name):
+            # robots.txt files name Slurp so
+            yield _leading_token(name.removeprefix("Yahoo! "))
+            is_next = False

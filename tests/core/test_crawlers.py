@@ -120,6 +120,62 @@ def test_product_token_of_header(header: str, token: str) -> None:
         assert is_browser_like(written) == (token == "Mozilla")
 
 
+# Each name is what a person would say by RFC 9110 10.1.5: the first product is the sender, brackets hold comments, and a
+# browser's product that stands first is a disguise.
+OWN_NAMES = f"""
+readerbot    | readerbot/3 (compatible; OtherBot/1.0)
+mybot        | mybot/1.0 (compatible; Googlebot/2.1; +https://e.org)
+mybot        | mybot (compatible; Scrapy 2.19)
+bot          | bot (compatible; OtherBot/1.0)
+LinkedInBot  | LinkedInBot/1.0 (compatible; Mozilla/5.0; Apache-HttpClient +http://www.linkedin.com)
+facebookexternalhit | facebookexternalhit/1.1 (+http://www.facebook.com/x.php) Facebot Twitterbot/1.0
+Arquivo-web-crawler | Arquivo-web-crawler (compatible; heritrix/3.4.0-20200304 +https://arquivo.pt/faq-crawling)
+python-requests | python-requests/2.32 mybot/1.0
+mybot        | mybot/1.0 python-requests/2.32
+Scrapy       | Scrapy/2.19 (compatible; mybot/1.0)
+DuckDuckBot  | DuckDuckBot/1.1; (+http://duckduckgo.com/duckduckbot.html)
+mybot        | mybot (spiderlib/2.0; OtherBot/1.0; +https://e.org)
+mybot        | mybot/1.0 (Mozilla/5.0 (compatible; OtherBot/2.0))
+Twitterbot   | Twitterbot/1.0 Mozilla/5.0 (Macintosh) {KHTML}
+             | 360bot/1.0 (compatible; OtherBot/1.0)
+mybot        | mybot/1.0 (not Google Favicon)
+mybot        | User-Agent: mybot/1.0 (compatible; OtherBot/1.0)
+mybot        | https://e.org/bot mybot/1.0
+mybot        | "Mozilla/5.0 (compatible; mybot/1.0)"
+MyBot        | Mozilla/5.0 (Compatible; MyBot/1.0)
+mybot        | Mozilla/5.0 (compatible, mybot/1.0)
+mybot        | Mozilla/5.0 (compatible mybot/1.0; +https://e.org)
+reader       | Mozilla/5.0 (compatible; https://e.org/; reader/1.0)
+mybot        | Mozilla/5.0 (compatible; mybot (+https://e.org/bot); contact)
+mybot        | Mozilla/5.0 (compatible; mybot/1.0; +https://e.org/bo
+Slurp        | Mozilla/5.0 (compatible; Yahoo! Slurp; http://help.yahoo.com/help/us/ysearch/slurp)
+Reader       | Mozilla/5.0 (X11; Linux x86_64) {KHTML} Reader/2.0 (Scrapy/2.11)
+mybot        | Mozilla/5.0 (compatible; mybot/1.0) OtherBot/1.0
+SurveyBot    | Mozilla/5.0 (Windows; U; en; rv:1.9) Gecko/20090 Firefox/3.5.2 (.NET CLR 3.5) SurveyBot/2.3 (DomainTools)
+Opera        | Opera/9.80 (Windows NT 6.1; U; en) Presto/2.12 Version/12.16
+mybot        | Opera/9.80 (compatible; mybot/1.0)
+Mozilla      | Mozilla/5.0 (compatible; U; MSIE 9.0; Windows NT 6.1; Trident/5.0)
+bingbot      | Mozilla/5.0 {KHTML[:-1]}; compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/116.0
+ChatGPT-User | Mozilla/5.0 {KHTML}; compatible; ChatGPT-User/1.0; +https://openai.com/bot
+PetalBot     | {ANDROID} Mobile Safari/537.36 (compatible;PetalBot;+https://webmaster.petalsearch.com/site/petalbot)
+Googlebot-Mobile | DoCoMo/2.0 N905i(c100;TB;W24H16) (compatible; Googlebot-Mobile/2.1; +http://www.google.com/bot.html)
+"""
+
+
+@table("line", *OWN_NAMES.strip().splitlines())
+def test_first_product_is_the_crawler_unless_it_is_a_browser(line: str) -> None:
+    name, header = map(str.strip, line.split("|"))
+    assert product_token(header) == name
+
+
+def test_group_of_another_name_in_a_comment_does_not_count() -> None:
+    robots = RobotsTxt.parse(
+        b"user-agent: otherbot\nallow: /\n\nuser-agent: readerbot\ndisallow: /own"
+    )
+    assert not robots.allowed("/own", UserAgent.of("readerbot/3 (compatible; OtherBot/1.0)"))
+    assert not robots.allowed("/own", "readerbot/3 (compatible; OtherBot/1.0)")
+
+
 @table(
     "user_agent, cut",
     row("a-token", "mybot", None),
