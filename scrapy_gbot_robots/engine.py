@@ -372,10 +372,25 @@ def is_bypassed(crawler: Crawler, middleware: object) -> bool:
     for other in downloader_middlewares(crawler):
         if other is middleware:
             return False
-        package = type(other).__module__.partition(".")[0]
-        if package not in {"scrapy", __package__} and hasattr(other, "process_request"):
+        if _is_foreign(other):
             return True
     return False
+
+
+def is_followed(crawler: Crawler, middleware: object) -> bool:
+    """Whether a downloader middleware of the project's own stands behind `middleware`."""
+    for other in reversed(downloader_middlewares(crawler)):
+        if other is middleware:
+            return False
+        if _is_foreign(other):
+            return True
+    return False
+
+
+def _is_foreign(middleware: object) -> bool:
+    """Whether a middleware looks at requests, and is neither Scrapy's nor this plugin's."""
+    package = type(middleware).__module__.partition(".")[0]
+    return package not in {"scrapy", __package__} and hasattr(middleware, "process_request")
 
 
 def sitemap_callback(spider: SitemapSpider) -> Callable[..., Any]:

@@ -61,3 +61,13 @@ RETURNED = "_gbot_robots_returned"
 # In a request for a sitemap file: the URL that passed all checks of where the file may lie. A
 # redirect leads to another URL, which is checked when the request has reached the middlewares.
 CHECKED = "_gbot_robots_checked"
+
+# In a request on its way to the downloader and back, and in the requests that middlewares make of
+# it there, such as those of a redirect. The spider gets none of them.
+#
+# The User-Agent header that the request had when it was judged first; "" if it had none.
+JUDGED_AS = "_gbot_robots_judged_as"
+# The download slot, if Scrapy or this plugin has chosen it, and not the user.
+OWN_SLOT = "_gbot_robots_slot"
+# The request's own values of the meta keys that it has for the way only.
+OWN_META = "_gbot_robots_own_meta"

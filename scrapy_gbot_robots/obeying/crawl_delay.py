@@ -23,12 +23,11 @@ from scrapy.utils.datatypes import LocalCache
 from ..core.crawlers import UserAgent
 from ..core.urls import Origin
 from ..engine import DownloadSlots
+from ..meta import OWN_SLOT
 from ..settings import GbotSettings
 from .answer import CachedAnswer
 
 _SLOT = "download_slot"  # Scrapy's request.meta key
-# Ours: the slot, if Scrapy or this module has chosen it, and not the user.
-_OWN_SLOT = "_gbot_robots_slot"
 # The attribute of a slot that makes its delay random; 0: it is not. The second is of Scrapy 2.14
 # to 2.18.
 _RANDOMNESS = "jitter" if hasattr(Slot(1, 0.0, 0.0), "jitter") else "randomize_delay"
@@ -68,9 +67,9 @@ class CrawlDelays:
         """
         self._asked[request] = (answer.origin, answer.crawl_delay(user_agent) or 0.0)
         meta = request.meta
-        if meta.get(_SLOT) in {None, meta.get(_OWN_SLOT)}:
+        if meta.get(_SLOT) in {None, meta.get(OWN_SLOT)}:
             meta.pop(_SLOT, None)
-            meta[_OWN_SLOT] = ""  # the downloader chooses one
+            meta[OWN_SLOT] = ""  # the downloader chooses one
 
     def _reached_downloader(self, request: Request) -> None:
         """Raise the delay of the slot that `request` has reached, if its robots.txt asks for more.
@@ -78,8 +77,8 @@ class CrawlDelays:
         That comes before the slot lets requests go. The slot is noted as not chosen by the user.
         """
         key = request.meta[_SLOT]
-        if _OWN_SLOT in request.meta:
-            request.meta[_OWN_SLOT] = key
+        if OWN_SLOT in request.meta:
+            request.meta[OWN_SLOT] = key
         origin, asked = self._asked.pop(request, (None, 0.0))
         secs = min(asked, self._longest_secs)
         if origin is not None and secs > self._secs.get(key, 0.0):

@@ -1,21 +1,37 @@
-"""Which crawler's rules count: the one place that knows as whom a crawl sends its requests."""
+"""Which crawler's rules count: the one place that knows as whom a crawl sends its requests.
+
+A downloader middleware behind this plugin's may give a request another User-Agent header, as
+scrapy-user-agents does. A redirect or a retry of that request then has the other header from the
+beginning. It is judged by the name by which the request was judged first, which goes with it in
+meta.
+"""
 
 from __future__ import annotations
 
+import logging
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy import Request, Spider
+from scrapy.downloadermiddlewares.useragent import UserAgentMiddleware
 from scrapy.http import Headers
 from scrapy.settings import BaseSettings
+from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.python import without_none_values
 
 from ..core.crawlers import UserAgent
 from ..core.named_user_agent import problem_of
+from ..core.urls import shown
+from ..engine import downloader_middleware, is_followed
+from ..meta import JUDGED_AS
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+_MOST_HEADERS = 10_000  # of other middlewares: more than any list of browsers has
+_REMEDY = "Set ROBOTSTXT_USER_AGENT to your crawler's name"
+
+logger = logging.getLogger(__name__)
 _agent_named = lru_cache(maxsize=1_000)(UserAgent.of)
 
 
@@ -72,23 +88,98 @@ class CrawlerIdentity:
         # `_name`, else the User-Agent that Scrapy will send: known once there is a spider. Only
         # without `_name` a request's own header goes first.
         self._default: str | None = None
+        # Whether the name by which a request is judged depends on its header.
+        self._is_by_header = asked_as is None and not self._name
+        # The headers that middlewares behind this plugin's have given, each with the header that
+        # the request had before. A callback may send such a request again.
+        self._given: LocalCache[str, str] = LocalCache(_MOST_HEADERS)
+        self._has_warned = False
+        # Whether a middleware may give a request another header after that: known from `start` on.
+        self._notes = False
 
     def user_agent(self, request: Request) -> UserAgent:
         """The crawler whose rules count for `request`.
 
         `GBOT_ROBOTS_USER_AGENTS` names it, or else `ROBOTSTXT_USER_AGENT`, or else the User-Agent
-        header that the request has or will get.
+        header that the request had when it was judged first, or else the one that it will get.
         """
         if self._asked_as is not None:
             return self._asked_as
-        if not self._name:
-            header = request.headers.get("User-Agent")
-            if header:
-                return _agent_named(header)
-        if self._default is None:
-            self._default = of_project(self._crawler.settings, self._crawler.spider).text
-        return _agent_named(self._default)
+        header = ""
+        if self._is_by_header:
+            header = self._own_header(request)
+        return _agent_named(header or self._default_name())
 
     def tokens(self, request: Request) -> frozenset[str]:
         """The product tokens, in lower case, by which a page can name the sender of `request`."""
         return frozenset(map(str.lower, self.user_agent(request).tokens))
+
+    def start(self, spider: Spider, middleware: object) -> None:
+        """Warn if it is not known as whom the crawl sends its requests.
+
+        `middleware` judges them: those behind it may change their headers.
+        """
+        if self._asked_as is not None:
+            return
+        name = of_project(self._crawler.settings, spider)
+        warning = name.hint
+        if self._is_by_header:
+            has_stock = downloader_middleware(self._crawler, UserAgentMiddleware) is not None
+            is_sent = has_stock or name.source == "DEFAULT_REQUEST_HEADERS"
+            self._notes = not is_sent or is_followed(self._crawler, middleware)
+            if not is_sent and not warning:
+                self._has_warned = True
+                warning = (
+                    "Scrapy's UserAgentMiddleware is off. A request that has no User-Agent header "
+                    f"yet is judged by {name.source}, {shown(name.text)!r}, whichever header "
+                    f"another middleware gives it then. {_REMEDY}"
+                )
+        if warning:
+            logger.warning("%s", warning)
+
+    def note(self, request: Request) -> None:
+        """Note the header by which `request`, which goes on, was judged."""
+        if self._notes:
+            request.meta[JUDGED_AS] = self._own_header(request)
+
+    def compare(self, request: Request) -> None:
+        """Warn once if a middleware has given `request` the name of another crawler since `note`.
+
+        Remember that header, and the one that the request had before.
+        """
+        before = request.meta.get(JUDGED_AS)
+        if before is None:
+            return
+        after = _header_of(request)
+        user_agent = _agent_named(before or self._default_name())
+        if after in {"", before} or _agent_named(after) == user_agent:
+            return
+        self._given[after] = before
+        if self._has_warned:
+            return
+        self._has_warned = True
+        logger.warning(
+            "%s was judged by the rules for %s, and another middleware has then given it the "
+            "User-Agent header %r. %s",
+            shown(request.url),
+            user_agent.name or "*",
+            shown(after),
+            _REMEDY,
+        )
+
+    def _own_header(self, request: Request) -> str:
+        """The User-Agent header that `request` had when it was judged first; "" if it had none."""
+        before = request.meta.get(JUDGED_AS)
+        if isinstance(before, str):
+            return before
+        header = _header_of(request)
+        return self._given.get(header, header)
+
+    def _default_name(self) -> str:
+        if self._default is None:
+            self._default = of_project(self._crawler.settings, self._crawler.spider).text
+        return self._default
+
+
+def _header_of(request: Request) -> str:
+    return (request.headers.get("User-Agent") or b"").decode("latin-1")

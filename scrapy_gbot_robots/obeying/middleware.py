@@ -23,7 +23,7 @@ from ..core.preferences import NOTHING_SAID, Preferences
 from ..core.url_forms import names_the_same
 from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..core.verdict import Verdict
-from ..engine import is_bypassed, several_of
+from ..engine import downloader_middleware, is_bypassed, several_of
 from ..exceptions import ForbiddenByRobotsTxt
 from ..experimental.preferences import PreferenceCheck
 from ..fetching.exchange import error_of
@@ -35,12 +35,12 @@ from ..settings import GbotSettings, warn_of_mistakes
 from ..signals import override_used, request_forbidden
 from .answer import CachedAnswer
 from .crawl_delay import CrawlDelays
-from .identity import CrawlerIdentity, of_project
+from .identity import CrawlerIdentity
 from .lines import Handed
 from .lookup import Lookup
 from .robotparser import GbotRobotParser
 from .room import Room
-from .subject import is_subject, origin_of, restore, returned
+from .subject import clear_own_meta, is_subject, mark_known, origin_of, restore, returned
 
 _LONGEST_URL = 2_000  # characters in the log
 _OF_THE_PLUGIN = frozenset({PROBE, SITEMAP})  # meta keys of its own requests for a robots.txt
@@ -77,11 +77,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
         self._settings = GbotSettings.of_crawl(crawler)
         self._lookup = Lookup(crawler, self._settings, self.fetcher_cls)
-        self._identity = CrawlerIdentity(crawler, self._settings.asked_as)
+        self.identity = CrawlerIdentity(crawler, self._settings.asked_as)
         self.room = Room(
             crawler,
             self._lookup,
-            self._identity,
+            self.identity,
             self.is_subject_to_robots,
             self._settings.unreachable_wait_secs,
         )
@@ -118,7 +118,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         except ValueError as error:
             verdict = Verdict(allowed=False, reason=str(error))
             raise self._forbidden(request, verdict) from None
-        user_agent = self._identity.user_agent(request)
+        user_agent = self.identity.user_agent(request)
         answer = await self._answer(origin, user_agent, request, handed)
         if answer is None and handed is not None:
             return returned(request)
@@ -131,6 +131,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             if answer.state is not State.FULL_DISALLOW:  # the override is not about this file
                 return None
         await self._judge(request, answer, user_agent)
+        self.identity.note(request)
         return None
 
     def is_subject_to_robots(self, request: Request) -> bool:
@@ -222,6 +223,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: a header of the page refuses a purpose of this crawl.
         """
+        self._end_way(request)
         if response.url != request.url:
             self._look_at_other_url(request, response)
         if self._preferences is not None:
@@ -229,6 +231,18 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             if refusal is not None:
                 raise self._forbidden(request, refusal)
         return response
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Let `exception` go on to the spider.
+
+        A subclass that overrides this calls it.
+        """
+        self._end_way(request)
+
+    def _end_way(self, request: Request) -> None:
+        """Take out of the meta of `request` what the spider shall not get."""
+        self.identity.compare(request)
+        clear_own_meta(request)
 
     def _look_at_other_url(self, request: Request, response: Response) -> None:
         """Count a page from another URL than the one that was judged, and take its proof away.
@@ -282,8 +296,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             body = entry.copy.body
         if status is None:
             raise IgnoreRequest(f"{request.url}: {shown(answer.why)}")
-        # what is known is neither stored twice nor asked again
-        request.meta.update(dont_cache=True, dont_retry=True)
+        mark_known(request)
         encoding = "utf-8"
         try:
             body.decode()
@@ -350,9 +363,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 'Set all but one to None, or use ADDONS = {"scrapy_gbot_robots.Addon": 500}',
                 several,
             )
-        hint = of_project(settings, spider).hint
-        if hint and self._settings.asked_as is None:
-            logger.warning("%s", hint)
+        self.identity.start(spider, self)
         # The project's own code may exempt requests, and `is_subject_to_robots` does not know it.
         is_overridden = type(self).process_request is not GbotRobotsTxtMiddleware.process_request
         self.room.requests_see = is_overridden or is_bypassed(self.crawler, self)
@@ -364,6 +375,14 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         # Without asyncio, Scrapy's `CrawlerRunner.stop` fails if a crawl ends within that call. It
         # would, if no request is being downloaded, as when all of them wait for a robots.txt.
         await pause(0)
+
+
+def identity_of(crawler: Crawler) -> CrawlerIdentity | None:
+    """The names by which the middleware of a crawl judges requests; None if there is none."""
+    middleware = downloader_middleware(crawler, GbotRobotsTxtMiddleware)
+    if middleware is None:
+        return None
+    return middleware.identity
 
 
 def _provenance(answer: CachedAnswer, verdict: Verdict) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Which robots.txt a request is subject to, if to any: by its URL, its method and its meta alone.
 
 A request that goes back to its scheduler carries a mark meanwhile, in meta, so that any queue can
-keep it: `returned` sets it, `restore` takes it away.
+keep it: `returned` sets it, `restore` takes it away. Other marks go with a request to the
+downloader and back. `clear_own_meta` takes them away before the spider gets it.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from scrapy import Request
 
 from ..core.url_forms import as_sent
 from ..core.urls import Origin, origin_of_robots_txt
-from ..meta import CHECKED, RETURNED, SITEMAP
+from ..meta import CHECKED, JUDGED_AS, OWN_META, OWN_SLOT, RETURNED, SITEMAP
 
 # Google's page, "File location & range of validity"
 SCHEMES = frozenset({"http", "https", "ftp"})
 # Web sockets begin with an HTTP request to the same host and port (RFC 6455 1.3).
 _WEB_SOCKETS = {"ws": "http", "wss": "https"}
+_ALREADY_KNOWN = {"dont_cache": True, "dont_retry": True}  # Scrapy's own keys
 
 
 def _scheme_of(url: str) -> tuple[str, str]:
@@ -72,3 +74,25 @@ def restore(request: Request) -> None:
     """Make a request that has come back what it was."""
     if RETURNED in request.meta:
         request.dont_filter = request.meta.pop(RETURNED)
+    own = request.meta.pop(OWN_META, None)
+    if own is not None:
+        for key in _ALREADY_KNOWN:
+            request.meta.pop(key, None)
+        request.meta.update(own)
+
+
+def mark_known(request: Request) -> None:
+    """Let no middleware store what answers `request`, or ask for it again: it is known already.
+
+    `restore` takes that back.
+    """
+    meta = request.meta
+    meta[OWN_META] = {key: meta[key] for key in _ALREADY_KNOWN if key in meta}
+    meta.update(_ALREADY_KNOWN)
+
+
+def clear_own_meta(request: Request) -> None:
+    """Give `request` the meta that its spider gave it, when its way through middlewares ends."""
+    restore(request)
+    for key in (CHECKED, JUDGED_AS, OWN_SLOT):
+        request.meta.pop(key, None)

@@ -23,6 +23,7 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from ..meta import FOLLOW, PAGE_RULES
 from ..obeying.identity import CrawlerIdentity
+from ..obeying.middleware import identity_of
 from ..settings import GbotSettings
 from .directives import KNOWN, at_time, directives_of, links_not_to_follow
 
@@ -64,7 +65,9 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
         request = response.request
         if request is None:
             return
-        directives = directives_of(response, self._identity.tokens(request))
+        # What has judged the request knows by which name.
+        identity = identity_of(self.crawler) or self._identity
+        directives = directives_of(response, identity.tokens(request))
         request.meta[PAGE_RULES] = directives = at_time(time.time(), directives)
         for name in KNOWN & directives.keys():  # other names could be any number of stats
             self.crawler.stats.inc_value(f"gbot_robots/page_rules/{name}")

@@ -205,3 +205,20 @@ async def test_status_is_that_of_the_answer_that_counts_though_it_failed_again(s
     crawler = await crawl(Pages, settings, urls=[request, site.url("/no")])
     statuses = {url: page.status for url, page in pages(crawler).crawled.items()}
     assert statuses == {site.url("/robots.txt"): 404, site.url("/no"): 200}
+
+
+@table("meta", row("none", {}), row("own", {"dont_retry": False, "own": 1}))
+@in_reactor
+async def test_meta_of_the_response_is_that_of_the_request(
+    meta: dict[str, Any], site: Site
+) -> None:
+    request = Request(site.url("/robots.txt"), meta=meta)
+    crawler = await crawl(
+        Pages, {"GBOT_ROBOTS_CRAWL_DELAY": True}, urls=[site.url("/yes"), request]
+    )
+    response = pages(crawler).crawled[request.url]
+    assert ANSWERED in response.flags
+    of_scrapy = ("depth", "is_start_request")
+    assert {key: response.meta[key] for key in response.meta if key not in of_scrapy} == meta
+    page = pages(crawler).crawled[site.url("/yes")]
+    assert not any("gbot" in key for key in page.meta)

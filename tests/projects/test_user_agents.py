@@ -1,17 +1,20 @@
 """Projects that rotate their User-Agent: the items are those of Scrapy alone, and the log says whose rules were read."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from itertools import cycle
+from socket import socket
 from typing import Any
 
+import pytest
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.useragent import UserAgentMiddleware
+from scrapy.http import Response
 from typing_extensions import Self
 
-from ..support.crawls import Pages, crawl, in_reactor, pages
+from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages
 from ..support.rows import row, table
-from ..support.web import Site
+from ..support.web import Content, Reply, Site, redirect
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Safari/537.36"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0"
@@ -81,3 +84,85 @@ async def test_rules_for_the_name_count(settings: Any, spider: type[Pages], refu
         alone = await crawl(spider, {"ROBOTSTXT_OBEY": False, **settings}, addon=False, urls=urls)
         crawler = await crawl(spider, settings, urls=urls)
         assert set(pages(alone).crawled) - set(pages(crawler).crawled) == {site.url(refused)}
+
+
+class Retrying(Pages):
+    """Makes a request for another page of the one for this page, as spiders do that see a captcha."""
+
+    name = "retrying"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Request]:
+        assert response.request is not None
+        yield response.request.replace(url=response.urljoin("/testbot"))
+
+
+OF_BOTH = {"USER_AGENT": "testbot/1.0", **BEHIND}
+
+
+@in_reactor
+async def test_redirects_and_retries_are_judged_by_the_first_name() -> None:
+    replies = iter([Reply(503), Reply(200, b"ok")])
+
+    def recover(connection: socket) -> None:
+        next(replies)(connection)
+
+    of_site: dict[str, Content] = {
+        "/robots.txt": ROBOTS,
+        "/moved": redirect("/testbot"),
+        "/browsers": recover,
+        "*": b"ok",
+    }
+    with Site(of_site) as site:
+        urls = [site.url("/moved"), site.url("/browsers")]
+        crawler = await crawl(Pages, {**OF_BOTH, "RETRY_ENABLED": True}, urls=urls)
+        assert sorted(site.paths()) == ["/browsers", "/browsers", "/moved", "/robots.txt"]
+        assert set(pages(crawler).refused) == {site.url("/testbot")}
+        meta = pages(crawler).crawled[site.url("/browsers")].meta
+        assert not any("gbot" in key for key in meta)
+
+
+@in_reactor
+async def test_request_that_a_callback_sends_again_is_judged_by_the_first_name() -> None:
+    with Site({"/robots.txt": ROBOTS, "*": b"ok"}) as site:
+        await crawl(Retrying, OF_BOTH, urls=[Request(site.url("/a"))])
+        assert site.paths() == ["/robots.txt", "/a"]
+
+
+@table(
+    "settings, said",
+    row(
+        "off",
+        BEHIND,
+        "Scrapy's UserAgentMiddleware is off. A request that has no User-Agent header yet is judged by",
+    ),
+    row(
+        "changed",
+        {"DOWNLOADER_MIDDLEWARES": {Rotating: 600}},
+        "was judged by the rules for testbot",
+    ),
+    row("named", {**BEHIND, "ROBOTSTXT_USER_AGENT": "testbot"}, None),
+    row("asked-as", {**BEHIND, "GBOT_ROBOTS_USER_AGENTS": ["testbot"]}, None),
+    row(
+        "by-default-headers",
+        {
+            "DOWNLOADER_MIDDLEWARES": {STOCK: None},
+            "DEFAULT_REQUEST_HEADERS": {"User-Agent": "testbot"},
+        },
+        None,
+    ),
+    row("before", placed(Rotating, 50), "Scrapy's UserAgentMiddleware is off"),
+    row("alone", {}, None),
+)
+@in_reactor
+async def test_one_warning_names_the_remedy_where_the_name_may_be_another(
+    settings: Any, said: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Site({"/robots.txt": ROBOTS, "*": b"ok"}) as site:
+        await crawl(Pages, settings, urls=[site.url(path) for path in PATHS])
+    warnings = [
+        each for each in own_warnings(caplog) if "User-Agent" in each or "UserAgent" in each
+    ]
+    assert len(warnings) == (said is not None)
+    for warning in warnings:
+        assert (said or "") in warning
+        assert "Set ROBOTSTXT_USER_AGENT to your crawler's name" in warning
