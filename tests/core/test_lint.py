@@ -201,7 +201,7 @@ disallow: /assets/*.JS$    style or script    "Disallow: /assets/*.JS$" keeps
 user-agent: Mozilla/5.0 (compatible; bingbot/2.0; +http://b.example)    user agent cut    alone, "bingbot"
 user-agent: Mozilla/5.0 (X11; Linux x86_64)    name read in part    Google reads "mozilla": a name ends
 user-agent: Mozilla/4.0 (compatible; BullsEye; Windows 95)    name read in part    write the name alone, "BullsEye"
-user-agent: DoCoMo/2.0 (compatible; Googlebot-Mobile/2.1)    user agent cut    write the name alone, "Googlebot-Mobile"
+user-agent: DoCoMo/2.0 (compatible; Googlebot/2.1)    user agent cut    write the name alone, "Googlebot"
 user-agent: Googlebot (+http://x), CCBot    user agent cut    write a line for "CCBot" alone
 us\u0435r-agent: x    misspelt field    (with U+0435), so the line is ignored
 user-agent: GPTB\u043et    user agent cut    (with U+043E): a name ends
