@@ -65,7 +65,7 @@ CHECKED = "_gbot_robots_checked"
 # In a request on its way to the downloader and back, and in the requests that middlewares make of
 # it there, such as those of a redirect. The spider gets none of them.
 #
-# The User-Agent header that the request had when it was judged first; "" if it had none.
+# The User-Agent header, or a name, by which the request was judged first.
 JUDGED_AS = "_gbot_robots_judged_as"
 # The download slot, if Scrapy or this plugin has chosen it, and not the user.
 OWN_SLOT = "_gbot_robots_slot"

@@ -78,7 +78,7 @@ _BROWSER = frozenset(
     """.split()
 )
 # A phone's browser has its maker's name first, and one of these behind it.
-_PHONES = ("UP.Browser", "Profile/MIDP", "Configuration/CLDC")
+_PHONES = re.compile(r"UP\.Browser|Profile/MIDP|Configuration/CLDC")
 
 
 class UserAgent(NamedTuple):
@@ -169,8 +169,7 @@ def product_token(user_agent: str | bytes) -> str:
     first = ""
     if words:
         first = _leading_token(words[0])
-        is_phone = any(mark in beside for mark in _PHONES)
-        if first.lower() not in _BROWSER and not is_phone:
+        if first.lower() not in _BROWSER and not _PHONES.search(beside):
             return first
     if "/" in header or comments:
         for token in _candidates(words, comments):
@@ -226,21 +225,19 @@ def _parts_of(header: str) -> tuple[str, list[str]]:
     may have been cut.
     """
     beside: list[str] = []
-    inside: list[list[str]] = []
-    comments: list[list[str]] = []  # those that are open, the innermost last
+    comments: list[list[str]] = []
+    around = [beside]  # what is open, the innermost comment last
     for piece in _BRACKET.split(header):
         if piece == "(":
             comments.append([])
-            inside.append(comments[-1])
-        elif piece == ")":
-            if comments:
-                comments.pop()
-            (comments or [beside])[-1].append(" ")
-        else:
-            (comments or [beside])[-1].append(piece)
-    for comment in comments:
+            around.append(comments[-1])
+            continue
+        if piece == ")" and len(around) > 1:
+            around.pop()
+        around[-1].append(piece.replace(")", " "))
+    for comment in around[1:]:
         beside += [" ", *comment]
-    return "".join(beside), ["".join(comment) for comment in inside]
+    return "".join(beside), ["".join(comment) for comment in comments]
 
 
 def _candidates(words: Iterable[str], comments: Iterable[str]) -> Iterator[str]:
@@ -250,10 +247,16 @@ def _candidates(words: Iterable[str], comments: Iterable[str]) -> Iterator[str]:
         yield from _after_compatible(of_one_comment)
     beside = [*filter(None, map(_PRODUCT.fullmatch, words))]
     inside = [*filter(None, map(_PRODUCT.fullmatch, map(str.strip, chain(*items))))]
-    yield from (product[1] for product in beside if _BOT_WORDS.search(product[1]))
-    yield from (product[1] for product in inside if product[2] and _BOT_WORDS.search(product[1]))
-    yield from (product[1] for product in beside)
-    yield from (product[1] for product in inside if product[2] or _BOT_WORDS.search(product[1]))
+    with_version = [product for product in inside if product[2]]
+    yield from filter(_BOT_WORDS.search, _names(beside))
+    yield from filter(_BOT_WORDS.search, _names(with_version))
+    yield from _names(beside)
+    yield from _names(with_version)
+    yield from filter(_BOT_WORDS.search, _names(inside))
+
+
+def _names(products: Iterable[re.Match[str]]) -> list[str]:
+    return [product[1] for product in products]
 
 
 def _after_compatible(items: Iterable[str]) -> Iterator[str]:

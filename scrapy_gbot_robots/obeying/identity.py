@@ -90,8 +90,8 @@ class CrawlerIdentity:
         self._default: str | None = None
         # Whether the name by which a request is judged depends on its header.
         self._is_by_header = asked_as is None and not self._name
-        # The headers that middlewares behind this plugin's have given, each with the header that
-        # the request had before. A callback may send such a request again.
+        # The headers that middlewares behind this plugin's have given, each with the name by which
+        # the request was judged before. A callback may send such a request again.
         self._given: LocalCache[str, str] = LocalCache(_MOST_HEADERS)
         self._has_warned = False
         # Whether a middleware may give a request another header after that: known from `start` on.
@@ -105,10 +105,7 @@ class CrawlerIdentity:
         """
         if self._asked_as is not None:
             return self._asked_as
-        header = ""
-        if self._is_by_header:
-            header = self._own_header(request)
-        return _agent_named(header or self._default_name())
+        return _agent_named(self._name_of(request))
 
     def tokens(self, request: Request) -> frozenset[str]:
         """The product tokens, in lower case, by which a page can name the sender of `request`."""
@@ -124,37 +121,38 @@ class CrawlerIdentity:
         name = of_project(self._crawler.settings, spider)
         warning = name.hint
         if self._is_by_header:
-            has_stock = downloader_middleware(self._crawler, UserAgentMiddleware) is not None
-            is_sent = has_stock or name.source == "DEFAULT_REQUEST_HEADERS"
-            self._notes = not is_sent or is_followed(self._crawler, middleware)
+            self._notes = is_followed(self._crawler, middleware)
+            is_sent = name.source == "DEFAULT_REQUEST_HEADERS"
+            if downloader_middleware(self._crawler, UserAgentMiddleware) is not None:
+                is_sent = True
             if not is_sent and not warning:
-                self._has_warned = True
                 warning = (
                     "Scrapy's UserAgentMiddleware is off. A request that has no User-Agent header "
                     f"yet is judged by {name.source}, {shown(name.text)!r}, whichever header "
                     f"another middleware gives it then. {_REMEDY}"
                 )
         if warning:
+            self._has_warned = True
             logger.warning("%s", warning)
 
     def note(self, request: Request) -> None:
-        """Note the header by which `request`, which goes on, was judged."""
+        """Note the name by which `request`, which goes on, was judged."""
         if self._notes:
-            request.meta[JUDGED_AS] = self._own_header(request)
+            request.meta[JUDGED_AS] = self._name_of(request)
 
     def compare(self, request: Request) -> None:
         """Warn once if a middleware has given `request` the name of another crawler since `note`.
 
-        Remember that header, and the one that the request had before.
+        Remember that header, and the name by which the request was judged.
         """
-        before = request.meta.get(JUDGED_AS)
-        if before is None:
+        name = request.meta.get(JUDGED_AS)
+        header = _header_of(request)
+        if name is None or header in {"", name}:
             return
-        after = _header_of(request)
-        user_agent = _agent_named(before or self._default_name())
-        if after in {"", before} or _agent_named(after) == user_agent:
+        user_agent = _agent_named(name)
+        if _agent_named(header) == user_agent:
             return
-        self._given[after] = before
+        self._given[header] = name
         if self._has_warned:
             return
         self._has_warned = True
@@ -162,18 +160,21 @@ class CrawlerIdentity:
             "%s was judged by the rules for %s, and another middleware has then given it the "
             "User-Agent header %r. %s",
             shown(request.url),
-            user_agent.name or "*",
-            shown(after),
+            user_agent.name,
+            shown(header),
             _REMEDY,
         )
 
-    def _own_header(self, request: Request) -> str:
-        """The User-Agent header that `request` had when it was judged first; "" if it had none."""
-        before = request.meta.get(JUDGED_AS)
-        if isinstance(before, str):
-            return before
-        header = _header_of(request)
-        return self._given.get(header, header)
+    def _name_of(self, request: Request) -> str:
+        """The header, or the name of the project, by which `request` is judged, or was at first."""
+        name = request.meta.get(JUDGED_AS)
+        if name is not None:
+            return str(name)
+        if self._is_by_header:
+            header = _header_of(request)
+            if header:
+                return self._given.get(header, header)
+        return self._default_name()
 
     def _default_name(self) -> str:
         if self._default is None:
