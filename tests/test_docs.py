@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import scrapy
 from scrapy import Spider
 
 from scrapy_gbot_robots import GbotRobotsTxtMiddleware, signals
@@ -236,6 +237,18 @@ async def _crawl_with_spider(cls: type[Spider], site: Site, overlay: dict[str, A
     assert "spider_exceptions/count" not in stats(crawler)
     assert "/yes" in site.paths()
     assert "/no" not in site.paths()
+
+
+def test_unit_test_of_a_spider_passes_as_shown(tmp_path: Path) -> None:
+    """Without a reactor, which Scrapy needs before 2.15."""
+    if scrapy.version_info < (2, 15):
+        pytest.skip("this Scrapy has no crawls without a reactor")
+    shown = [block for block in blocks(HOME / "docs" / "run-it.md", "python")]
+    (test,) = (block.text for block in shown if block.text.startswith("# test_shop.py"))
+    (tmp_path / "test_shop.py").write_text(test)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:twisted", "test_shop.py"]
+    done = run(command, tmp_path, {**os.environ, "PYTHONPATH": str(HOME)})
+    assert "2 passed" in done.stdout, done.stdout
 
 
 EXAMPLES = [block for page in PAGES for block in blocks(page, "python") if block.engine]
