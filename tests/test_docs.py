@@ -42,7 +42,8 @@ KINDS = {"console", "pycon", "python", "sh", "text"}
 
 def all_blocks(kind: str) -> pytest.MarkDecorator:
     found = [block for page in PAGES if page.name != "tutorial.md" for block in blocks(page, kind)]
-    found = [block for block in found if not block.engine]
+    # Examples for engines, and tests, have a test of their own.
+    found = [block for block in found if not block.engine and block.text[:7] != "# test_"]
     return pytest.mark.parametrize("block", found, ids=[block.id for block in found])
 
 
@@ -243,7 +244,7 @@ def test_unit_test_of_a_spider_passes_as_shown(tmp_path: Path) -> None:
     """Without a reactor, which Scrapy needs before 2.15."""
     if scrapy.version_info < (2, 15):
         pytest.skip("this Scrapy has no crawls without a reactor")
-    shown = [block for block in blocks(HOME / "docs" / "run-it.md", "python")]
+    shown = blocks(HOME / "docs" / "run-it.md", "python")
     (test,) = (block.text for block in shown if block.text.startswith("# test_shop.py"))
     (tmp_path / "test_shop.py").write_text(test)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:twisted", "test_shop.py"]
