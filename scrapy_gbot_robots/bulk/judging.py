@@ -21,12 +21,13 @@ from ..core.crawlers import UserAgent
 from ..core.lines import MAX_BYTES
 from ..core.robots import RobotsTxt
 from ..core.rules import Rules
-from ..core.url_forms import as_sent, disallowed_of_a_site, verdict_on_all_forms
+from ..core.url_forms import as_sent, disallowed_of_a_site
 from ..core.urls import ROBOTS_PATH, Origin, as_text, origin_of_robots_txt, prefix_of
-from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
+from ..core.verdict import Verdict
 from ..policy.outages import Copy, Decision, Kind, Policy, State, decide, renew
 from ..policy.outcome import Fetched, Outcome, Unreachable, meaning_of, outcome_of
-from ..policy.overrides import Action, Overrides
+from ..policy.overrides import Overrides
+from ..policy.verdicts import judge_url
 from ..policy.web_pages import wall_of
 
 NO = 0
@@ -40,7 +41,6 @@ _STATUS = re.compile(r"([0-9]{3})(?:\.0)?")
 _MOST_KEPT = 16  # robots.txt files whose rules are kept for the next URLs
 _BEHIND_SCHEME = len("https://")
 
-_ITSELF = Verdict(True, None, ROBOTS_TXT_ITSELF)
 _NO_URL = Verdict(False, None, "no URL")
 _ANY_SITE = "http://example.com"  # whose path is asked about
 
@@ -167,22 +167,17 @@ class Judge:
         origin = _origin_of(url)
         if origin is None:
             return [(NO_URL, _NO_URL)] * len(self.crawlers)
-        if origin_of_robots_txt(url) is not None:  # which is never disallowed (RFC 9309 2.2.2)
-            return [(YES, _ITSELF)] * len(self.crawlers)
         override = self.overrides.of(origin, self.now)
-        if override is None:
-            decision = self._decision(origin, robots)
-            basis = _basis_of(decision)
-            if not isinstance(basis, bytes):
-                return [(basis, Verdict(basis == YES, None, decision.why))] * len(self.crawlers)
-            verdicts = [verdict_on_all_forms(rules, url) for rules in self._rules(basis)]
-        elif override.robotstxt is None:
-            verdict = Verdict(override.action is Action.IGNORE, None, override.why)
-            verdicts = [override.named(verdict)] * len(self.crawlers)
-        else:
-            rules = [override.robotstxt.rules_for(crawler) for crawler in self.crawlers]
-            verdicts = [override.named(verdict_on_all_forms(of_one, url)) for of_one in rules]
-        return [(int(verdict.allowed), verdict) for verdict in verdicts]
+        decision = self._decision(origin, robots)
+        no = UNREACHABLE if override is None and decision.temporary else NO
+        rules_by_crawler = self._rules(_text_of(decision))
+        if override is not None and override.robotstxt is not None:
+            rules_by_crawler = [override.robotstxt.rules_for(crawler) for crawler in self.crawlers]
+        explained: list[tuple[int, Verdict]] = []
+        for rules in rules_by_crawler:
+            verdict = judge_url(url, decision, rules, override)
+            explained.append((YES if verdict.allowed else no, verdict))
+        return explained
 
     def _decision(self, origin: Origin, robots: Decisions) -> Decision:
         """Return the decision for `origin`: as for no response if `robots` has none."""
@@ -222,10 +217,17 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
     return decide(renew(None, outcome, 0.0, policy), 0.0, policy)
 
 
+def _text_of(decision: Decision) -> bytes:
+    """Return the text of the rules that count; none if no rules do."""
+    if decision.state is not State.RULES or decision.copy is None:
+        return b""
+    return decision.copy.body
+
+
 def _basis_of(decision: Decision) -> _Basis:
     """Return the text of the rules that count, or the answer to all URLs."""
     if decision.state is State.RULES:
-        return b"" if decision.copy is None else decision.copy.body
+        return _text_of(decision)
     if decision.state is State.FULL_ALLOW:
         return YES
     return UNREACHABLE if decision.temporary else NO

@@ -19,7 +19,7 @@ from ..core.verdict import Verdict
 from ..meta import PROBE
 from ..policy.outages import Decision, Outage, State
 from ..policy.outcome import NOT_ASKED, Failure
-from ..policy.overrides import Action, Override
+from ..policy.overrides import Override, decision_by
 
 if TYPE_CHECKING:
     from ..core.preferences import Preferences
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
 MOST_BYTES = 128 * 2**20  # of memory for answers, by `CachedAnswer.weight`
 BROKEN_SECS = 60  # until the next look-up after one that failed because of a bug in this plugin
 
-_OVERRIDDEN = {
-    Action.IGNORE: State.FULL_ALLOW,
-    Action.REPLACE: State.RULES,
-    Action.DISALLOW: State.FULL_DISALLOW,
-}
 _FEW_AGENTS = 16
 _BYTES_OF_MANY = 2**20  # an answer for more agents than that keeps no more bytes of rules
 _CLOCK_SKEW_SECS = 5.0  # a clock that is set back by less is not noticed
@@ -273,10 +268,7 @@ def answer_of(override: Override, origin: Origin) -> CachedAnswer:
 
     No request waits for it, and the site's own robots.txt is not fetched.
     """
-    decision = Decision(
-        _OVERRIDDEN[override.action], override.why, False, override.ends_at, override.ends_at
-    )
-    return CachedAnswer(origin, decision, source=Source.OVERRIDE, override=override)
+    return CachedAnswer(origin, decision_by(override), source=Source.OVERRIDE, override=override)
 
 
 def failed_look_up(origin: Origin) -> CachedAnswer:

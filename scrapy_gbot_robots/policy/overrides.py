@@ -24,6 +24,7 @@ from ..core.remarks import ERROR
 from ..core.robots import RobotsTxt, groups_of
 from ..core.urls import Origin, may_resolve, shown
 from ..core.verdict import MOST_SPECIFIC, Verdict
+from .outages import Decision, State
 
 SETTING = "GBOT_ROBOTS_OVERRIDES"
 
@@ -49,6 +50,13 @@ class Action(Enum):
     IGNORE = "ignore"  # they are not obeyed
     DISALLOW = "disallow"  # nothing is fetched, whatever they say
     REPLACE = "own rules"  # others are obeyed
+
+
+_STATES = {
+    Action.IGNORE: State.FULL_ALLOW,
+    Action.REPLACE: State.RULES,
+    Action.DISALLOW: State.FULL_DISALLOW,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +90,12 @@ class Override:
         if verdict.reason not in {MOST_SPECIFIC, reason}:
             reason = f"{reason}: {verdict.reason}"
         return verdict._replace(reason=reason, override=self.key)
+
+
+def decision_by(override: Override) -> Decision:
+    """Return the decision that counts in place of the decision on the site's robots.txt."""
+    ends_at = override.ends_at
+    return Decision(_STATES[override.action], override.why, False, ends_at, ends_at)
 
 
 class Overrides(dict[str, Override]):
