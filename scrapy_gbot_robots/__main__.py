@@ -1,4 +1,4 @@
-"""`python -m scrapy_gbot_robots` and `gbot-robots`: the same as `scrapy robots`, anywhere."""
+"""`gbot-robots` and `python -m scrapy_gbot_robots`: the command without a Scrapy project."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _INTERRUPTED = 130  # Ctrl-C, as shells say it
 
 try:
     from .commands.command import main
-except KeyboardInterrupt:  # while modules are loaded, which takes a second
+except KeyboardInterrupt:  # while modules are loaded
     sys.exit(_INTERRUPTED)
 
 

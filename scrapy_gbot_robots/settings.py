@@ -18,20 +18,15 @@ from datetime import datetime, timezone
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured
-from scrapy.settings import BaseSettings
-from scrapy.utils.conf import closest_scrapy_cfg
-from scrapy.utils.project import data_path, inside_project
+from typing import Any, NamedTuple, TypeAlias
 
 from .core.crawlers import UserAgent, cut_token
 from .core.lines import MAX_BYTES
 from .core.robots import RobotsTxt
-from .engine import is_for_one_page
 from .experimental.preferences import PURPOSES
 from .policy.outages import LADDERS, Policy
+
+Words: TypeAlias = "Mapping[Any, Any]"  # settings as users write them: Scrapy's, or a dict
 
 PREFIX = "GBOT_ROBOTS_"
 _USER_INFO = re.compile(r"//\S*@")  # of a wrong URL: a password in it may have any characters
@@ -41,7 +36,6 @@ _LOOKS_OURS = re.compile(r"\AGBOTS?[_-]?ROBOTS?[_-]?", re.IGNORECASE)
 STORAGES = ("memory", "sqlite", "redis")
 ARCHIVES = (".jsonl.gz", ".jsonl")
 REPORTS = (".html", ".htm")
-SQLITE_FILE = "gbot_robots/robots.sqlite"  # below the project's data directory
 
 # of scrapy-redis, besides REDIS_URL
 _REDIS_SETTINGS = ("REDIS_HOST", "REDIS_PORT", "REDIS_DB", "REDIS_PARAMS")
@@ -112,7 +106,16 @@ def path_of(value: object) -> Path:
         path = Path(value).expanduser()
     except RuntimeError:
         raise ValueError("no home directory") from None
-    return Path(closest_scrapy_cfg()).parent / path
+    return project_folder() / path
+
+
+def project_folder() -> Path:
+    """Return the directory of the nearest scrapy.cfg, here or above; "." if there is none."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "scrapy.cfg").exists():
+            return folder
+    return Path()
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -153,28 +156,20 @@ def one_of(*names: str) -> ValueType:
     return ValueType(f"one of {', '.join(map(repr, names))}", _text, lambda name: name in names)
 
 
-def redis_url_of_project(settings: BaseSettings) -> str:
+def redis_url_of_project(settings: Words) -> str:
     """The URL that scrapy-redis would use."""
     return str(settings.get("REDIS_URL") or "redis://localhost:6379/0")
 
 
-def redis_client_of_project(settings: BaseSettings) -> str | None:
+def redis_client_of_project(settings: Words) -> str | None:
     """Return what makes the client of scrapy-redis, if more than a URL says which Redis that is."""
     if _is_set("redis_url", settings) or not any(settings.get(name) for name in _REDIS_SETTINGS):
         return None
     return "scrapy_redis.connection.get_redis_from_settings"
 
 
-def sqlite_of_project(_: BaseSettings) -> Path | None:
-    """Return the default file; None outside a project, so that a crawl leaves no stray file."""
-    try:
-        if not inside_project():
-            return None
-        return Path(data_path(SQLITE_FILE))
-    except NotConfigured:
-        return None
-    except OSError:  # the data directory cannot be made: opening the storage will say so
-        return Path(closest_scrapy_cfg()).parent.resolve() / ".scrapy" / SQLITE_FILE
+def sqlite_by_storage(_: Words) -> None:
+    """Leave the default to `storage.client`, because a project's data directory is Scrapy's."""
 
 
 _DOTTED_PATH = re.compile(r"\w+(?:\.\w+)+")
@@ -257,7 +252,7 @@ class GbotSettings:
 
     enabled: bool = _row(True, FLAG)  # whether the add-on does anything
     storage: str = _row("sqlite", STORAGE)
-    sqlite_path: Path | None = _row(sqlite_of_project, SQLITE)  # noqa: RUF009  it makes a field
+    sqlite_path: Path | None = _row(sqlite_by_storage, SQLITE)  # noqa: RUF009  it makes a field
     redis_url: str = _row(redis_url_of_project, REDIS_URL)
     redis_client: str | None = _row(redis_client_of_project, CALLABLE)
     cache_origins: int = _row(10_000, count(1))
@@ -286,7 +281,7 @@ class GbotSettings:
     page_rules_drop: tuple[str, ...] = _row([], DIRECTIVES)
 
     @classmethod
-    def of(cls, settings: BaseSettings) -> GbotSettings:
+    def of(cls, settings: Words) -> GbotSettings:
         """Read and check the settings of a crawl.
 
         Raises:
@@ -296,18 +291,17 @@ class GbotSettings:
         return cls(**{row.name: _read(row.name, row.metadata, settings) for row in fields(cls)})
 
     @classmethod
-    def of_crawl(cls, crawler: Crawler) -> GbotSettings:
-        """Read and check the settings of `crawler`.
+    def of_crawl(cls, settings: Words, *, is_for_one_page: bool) -> GbotSettings:
+        """Read and check the settings of a crawl.
 
-        If a person waits for its one page, requests do not wait by default.
+        Where a person waits for its one page, requests do not wait by default.
 
         Raises:
             ValueError: a setting has a wrong value; the message names the setting, the rule and the
             value.
         """
-        checked = cls.of(crawler.settings)
-        is_set = _is_set("unreachable_wait_secs", crawler.settings)
-        if is_for_one_page(crawler) and not is_set:
+        checked = cls.of(settings)
+        if is_for_one_page and not _is_set("unreachable_wait_secs", settings):
             return replace(checked, unreachable_wait_secs=0)
         return checked
 
@@ -338,11 +332,11 @@ def _name_of(field_name: str) -> str:
     return PREFIX + field_name.upper()
 
 
-def _is_set(field_name: str, settings: BaseSettings) -> bool:
+def _is_set(field_name: str, settings: Words) -> bool:
     return settings.get(_name_of(field_name)) is not None
 
 
-def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> Any:
+def _read(field_name: str, row: Mapping[str, Any], settings: Words) -> Any:
     """Return the value of one setting, or its default; ValueError names what is wrong."""
     value = settings.get(_name_of(field_name))
     if value == "" and row["default"] is None:  # as of -s NAME=, which switches off
@@ -362,7 +356,7 @@ def _read(field_name: str, row: Mapping[str, Any], settings: BaseSettings) -> An
     raise ValueError(f"{_name_of(field_name)} must be {values.rule}, got {got}")
 
 
-def is_enabled(settings: BaseSettings) -> bool:
+def is_enabled(settings: Words) -> bool:
     """Return whether the add-on is to do anything.
 
     Raises:
@@ -382,7 +376,7 @@ _NEEDS = {
 }
 
 
-def mistakes(settings: BaseSettings) -> Iterator[str]:
+def mistakes(settings: Words) -> Iterator[str]:
     """Yield a sentence for each setting that does not exist, such as a misspelt one.
 
     Also for each that has no effect because another one is not set.
@@ -406,7 +400,7 @@ def _instead(end: str, field_names: Iterable[str]) -> str:
     return f". To switch the add-on off, set {_name_of('enabled')} = False"
 
 
-def warn_of_mistakes(settings: BaseSettings) -> None:
+def warn_of_mistakes(settings: Words) -> None:
     """Log a warning for each sentence of `mistakes`."""
     for text in mistakes(settings):
         logger.warning("%s", text)

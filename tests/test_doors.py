@@ -20,7 +20,7 @@ FOREIGN = {"scrapy", "twisted", "redis"}
 
 # From the ground up. A room is a folder, or a module at the top of the package; it imports only what its row names,
 # type-only and lazy imports included.
-_GROUND = {"core", "concurrency", "engine", "experimental"}
+_GROUND = {"core", "concurrency", "counts", "engine", "experimental"}
 _WORDS = {"settings", "signals", "meta", "exceptions"}
 _POLICY = _GROUND | {"policy"}
 _BELOW_FETCHING = _POLICY | _WORDS | {"storage"}
@@ -29,11 +29,12 @@ _ALL = _BELOW_REPORT | {"pages", "report", "components", "addon", "bulk", "comma
 DOORS = {
     "core": set(),
     "concurrency": set(),
+    "counts": set(),
     "engine": {"concurrency"},
     "meta": set(),
     "experimental": {"core", "meta"},
     "policy": {"core"},
-    "settings": _POLICY,
+    "settings": {"core", "experimental", "policy"},
     "signals": set(),
     "exceptions": _POLICY,
     "storage": {"core", "concurrency", "policy", "settings"},
@@ -47,6 +48,19 @@ DOORS = {
     "bulk": {"core", "policy"},
     "commands": _ALL - {"commands"},
     "__main__": {"commands"},
+}
+
+# The command is for people without Scrapy, too: these of its modules alone may import it, and rooms that do.
+OF_SCRAPY = {"project_crawl", "scrapy_command"}
+WITHOUT_SCRAPY = {
+    "core",
+    "policy",
+    "bulk",
+    "counts",
+    "experimental",
+    "settings",
+    "storage",
+    "commands",
 }
 
 # What these rooms may import from outside, besides the standard library.
@@ -216,6 +230,41 @@ def test_pure_part_and_the_judge_of_columns_load_neither_scrapy_nor_what_extras_
     loaded = set(ended.stdout.split())
     assert "scrapy_gbot_robots" in loaded
     assert not loaded & {*FOREIGN, "pyarrow"}
+
+
+@pytest.mark.parametrize(
+    "path", sorted((PACKAGE / "commands").glob("*.py")), ids=lambda path: str(path.stem)
+)
+def test_a_sub_command_imports_nothing_that_knows_scrapy(path: Path) -> None:
+    names = _imports(path)
+    assert {
+        name.split(".")[1] for name in names if name.startswith(".")
+    } <= WITHOUT_SCRAPY or path.stem in OF_SCRAPY
+    assert "scrapy" in {name.split(".")[0] for name in names} or path.stem not in OF_SCRAPY
+
+
+def test_what_is_asked_of_files_loads_neither_scrapy_nor_twisted(tmp_path: Path) -> None:
+    (tmp_path / "r.txt").write_text("user-agent: *\ndisallow: /x\n")
+    (tmp_path / "t.txt").write_text("deny a /x\n")
+    (tmp_path / "u.txt").write_text("https://a.example/x\n")
+    script = (
+        "import sys, shlex\n"
+        "from scrapy_gbot_robots.commands.command import main\n"
+        "for line in sys.argv[1:]:\n"
+        "    assert main(shlex.split(line)) in {0, 1}, line\n"
+        f"    assert not {FOREIGN} & sys.modules.keys(), line\n"
+    )
+    lines = (
+        "lint r.txt",
+        "check /x --robots r.txt",
+        "test t.txt --robots r.txt",
+        "diff r.txt t.txt",
+        "agents /x --robots r.txt",
+        "audit --urls u.txt --robots r.txt",
+        "audit --urls u.txt --diff r.txt t.txt",
+    )
+    ended = run([sys.executable, "-c", script, *lines], tmp_path)
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_every_public_name_can_be_imported_and_installs_no_reactor() -> None:

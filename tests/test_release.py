@@ -81,7 +81,7 @@ def test_wheel_says_what_it_is(built: Built) -> None:
     assert f"Version: {scrapy_gbot_robots.__version__}\n" in built.metadata
     assert re.search(r"^License(?:-Expression)?: BSD-3-Clause$", built.metadata, re.MULTILINE)
     assert any(name.endswith("LICENSE") for name in built.wheel)
-    assert "robots = scrapy_gbot_robots.commands.command:RobotsCommand" in built.entry_points
+    assert "robots = scrapy_gbot_robots.commands.scrapy_command:RobotsCommand" in built.entry_points
     assert "gbot-robots = scrapy_gbot_robots.__main__:console" in built.entry_points
     assert {"Documentation", "Source", "Changelog", "Issues"} <= set(
         re.findall(r"^Project-URL: (\w+), https://", built.metadata, re.MULTILINE)

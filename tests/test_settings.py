@@ -1,7 +1,6 @@
 """Settings: defaults, what may be set, and errors that name the setting, the rule and the value."""
 
 import ast
-import errno
 import os
 import re
 from dataclasses import fields
@@ -128,19 +127,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path / "inner")
     monkeypatch.delitem(os.environ, "SCRAPY_SETTINGS_MODULE", raising=False)
     return tmp_path
-
-
-def test_sqlite_lives_in_the_data_directory_of_a_project(project: Path, monkeypatch: Any) -> None:
-    def read_only(path: object) -> str:
-        raise OSError(errno.EROFS, "Read-only file system")
-
-    path = project / ".scrapy" / "gbot_robots" / "robots.sqlite"
-    assert read().sqlite_path == path
-    assert list(mistakes(Settings())) == [], "that it does not exist yet is no mistake"
-    monkeypatch.setattr("scrapy_gbot_robots.settings.data_path", read_only)
-    assert read().sqlite_path == path, "so opening the storage will say so"
-    assert list(mistakes(Settings())) == []
-    assert read(STORAGE="memory").storage == "memory"
 
 
 @table(

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from scrapy.settings import Settings
-
 from ..core.known_crawlers import AS_OF, KNOWN_CRAWLERS
 from ..core.named_user_agent import checked_url, verdict_on
-from ..report.summary import count
-from ..settings import GbotSettings
+from ..counts import count
 from .ending import FINE
 from .inputs import SOURCE, add_shared, typed, versions
 from .output import Part, Terminal
+from .world import World
 
 _TITLES = ("crawler", "operator", "purpose", "may fetch it", "by")
 _ANSWERS = {True: ("yes", "good"), False: ("no", "bad")}
@@ -30,11 +28,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_shared(parser, "--json")
 
 
-def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
+def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """Write the table; return FINE."""
     url = checked_url(options.url, has_robots=options.robots is not None)
-    (version,) = versions([options.robots or options.url], settings, err)
-    robotstxt = GbotSettings.of(settings).parse(version.copy.body)
+    (version,) = versions([options.robots or options.url], world, err)
+    robotstxt = world.settings.parse(version.copy.body)
     refused = 0
     rows: list[list[Part]] = []
     for known in KNOWN_CRAWLERS:

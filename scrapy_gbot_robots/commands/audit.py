@@ -16,8 +16,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from scrapy.settings import Settings
-
 from ..bulk.judging import (
     NO,
     NO_URL,
@@ -29,15 +27,13 @@ from ..bulk.judging import (
     origins_of,
 )
 from ..bulk.url_list import MAX_URL, URL, Row, UrlList, need
-from ..concurrency import pause
 from ..core.urls import shown
+from ..counts import Tally, count
 from ..policy.overrides import Overrides, read_overrides
-from ..report.summary import Tally, count
-from ..settings import GbotSettings
 from .ending import FINE, FOUND, CommandError, interruptible
 from .inputs import STDIN, add_shared, crawlers_named, is_url, opened, versions
 from .output import Terminal, printable
-from .project_crawl import ProjectCrawl, run_in_crawl
+from .world import RobotsFiles, World
 
 _TOP = 20  # rules in the summary
 _EXAMPLE = 100  # characters of a line that is no URL
@@ -85,7 +81,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
+def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """Judge the URLs; return the exit status.
 
     It is FOUND if a URL may not be fetched and `--fail-on` says that this matters.
@@ -94,10 +90,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         raise CommandError("--urls names a file of URLs; for one URL there is check")
     if options.urls == STDIN and STDIN in options.versions:
         raise CommandError('"-" cannot be both the URLs and a robots.txt')
-    named_user_agents, gbot = (
-        crawlers_named(options.user_agents, settings, err),
-        GbotSettings.of(settings),
-    )
+    named_user_agents, gbot = crawlers_named(options.user_agents, world, err), world.settings
     overrides = Overrides()  # they speak of sites, not of versions that the user names
     if not options.versions:
         overrides = read_overrides(gbot.overrides, gbot.parse)
@@ -112,12 +105,12 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
         audit = _Audit(options, judge, UrlList(file, options.urls), out, err)
         try:
             if options.versions:
-                every = versions(options.versions, settings, err)
+                every = versions(options.versions, world, err)
                 robots = [version.decision for version in reversed(every)]  # the new one first
                 for rows in audit.pieces():
                     audit.take(rows, robots)
             else:
-                run_in_crawl(settings, audit.take_by_host)
+                world.run(audit.take_by_host)
         except KeyboardInterrupt:
             err.show_state("")
             err.say(("Interrupted. So far:", "warning"))
@@ -164,7 +157,7 @@ class _Audit:
                 self._err.show_state(f"Auditing: {self._judged:,} URLs")
         self._err.show_state("")
 
-    async def take_by_host(self, crawl: ProjectCrawl) -> None:
+    async def take_by_host(self, files: RobotsFiles) -> None:
         """Judge each URL by the robots.txt of its own origin, as a crawl would.
 
         Each robots.txt is fetched once, and not at all where an override decides.
@@ -173,9 +166,8 @@ class _Audit:
         for rows in self.pieces():
             origins = origins_of([row[URL] for row in rows])
             asked = [origin for origin in origins if overrides.of(origin, now) is None]
-            states = await crawl.states_of(asked)
+            states = await files.states_of(asked)
             self.take(rows, [{origin: state.decision for origin, state in states.items()}])
-            await pause(0)  # the reactor has to run for Ctrl-C to be noticed
 
     def take(self, rows: Sequence[Row], robots: Sequence[Decisions]) -> None:
         """Judge rows by each version of the robots.txt files; write and count them."""

@@ -11,22 +11,15 @@ import time
 from argparse import ArgumentParser, Namespace
 from contextlib import closing, suppress
 
-from scrapy import Spider
-from scrapy.crawler import Crawler
-from scrapy.settings import Settings
-
 from ..core.urls import ROBOTS_PATH, Origin
+from ..counts import count
 from ..policy.outages import Entry, decide
-from ..report.summary import count
 from ..settings import GbotSettings
-from ..storage.base import Storage
-from ..storage.client import choice_of
-from ..storage.memory import MemoryStorage
 from .check import entry_facts, entry_in_words
 from .ending import FINE, FOUND, CommandError
 from .inputs import add_shared, origin_of, typed
 from .output import Terminal
-from .project_crawl import RobotsState
+from .world import RobotsState, World
 
 _ACTS = ("list", "show", "forget")
 _TIMES = ("fetched", "asked again")
@@ -52,13 +45,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_shared(parser, "--json")
 
 
-def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
+def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """List, show or forget; return the exit status: FOUND if an origin is not in the storage."""
-    gbot, forgets = GbotSettings.of(settings), options.act == "forget"
+    gbot, forgets = world.settings, options.act == "forget"
     if options.all != (forgets and not options.origins):
         raise CommandError("forget needs an ORIGIN, or --all; nothing else takes --all")
     wanted = [str(origin_of(text)) for text in options.origins]
-    storage, where = _opened(gbot, settings)
+    storage, where = world.storage()
     done = 0
     with closing(storage):
         for origin in wanted or storage.origins():  # there may be millions
@@ -76,25 +69,6 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
     elif done < len(wanted):
         return FOUND
     return FINE
-
-
-def _opened(gbot: GbotSettings, settings: Settings) -> tuple[Storage, str]:
-    """Open the storage that the settings name; say where it is.
-
-    Raises:
-        CommandError: nothing is stored between runs, or the storage cannot be opened.
-    """
-    try:
-        choice = choice_of(gbot, Crawler(Spider, settings))
-        storage = choice.opens()
-    except Exception as error:
-        raise CommandError(f"the storage {gbot.storage} cannot be opened: {error}") from error
-    if isinstance(storage, MemoryStorage):
-        raise CommandError(
-            'nothing is stored between runs: GBOT_ROBOTS_STORAGE is "memory", or this directory is '
-            "in no Scrapy project; -s GBOT_ROBOTS_SQLITE_PATH=FILE names a storage"
-        )
-    return storage, choice.words
 
 
 def _show(origin: str, entry: Entry, gbot: GbotSettings, out: Terminal, *, is_brief: bool) -> None:

@@ -15,8 +15,6 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
-from scrapy.settings import Settings
-
 from ..core.lines import split_lines
 from ..core.named_user_agent import (
     NamedUserAgent,
@@ -27,13 +25,12 @@ from ..core.named_user_agent import (
 )
 from ..core.robots import RobotsTxt
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
-from ..obeying.answer import CachedAnswer, answer_of
 from ..policy.outages import REFUSALS, Kind, State, span
-from ..settings import GbotSettings
+from ..policy.verdicts import judge_url
 from .ending import FAILED, FINE, FOUND
 from .inputs import SOURCE, add_shared, crawlers_named, fetched, typed, versions
 from .output import Terminal
-from .project_crawl import RobotsState
+from .world import RobotsState, World
 
 _ANSWERS = {True: ("allowed", "good"), False: ("disallowed", "bad")}
 
@@ -53,16 +50,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_shared(source, "--fresh")
 
 
-def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
+def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """Check the URLs; return the exit status: the worst of all."""
-    named_user_agents = crawlers_named(options.user_agents, settings, err)
+    named_user_agents = crawlers_named(options.user_agents, world, err)
     for url in options.urls:
         checked_url(url, has_robots=options.robots is not None)
     if options.robots is None:
-        states = fetched(options.urls, settings, err, fresh=options.fresh)
+        states = fetched(options.urls, world, err, fresh=options.fresh)
     else:
-        states = dict.fromkeys(options.urls, *versions([options.robots], settings, err))
-    parse = lru_cache(GbotSettings.of(settings).parse)
+        states = dict.fromkeys(options.urls, *versions([options.robots], world, err))
+    parse = lru_cache(world.settings.parse)
     status = FINE
     for number, (url, named_user_agent) in enumerate(product(options.urls, named_user_agents)):
         check = _checked(url, named_user_agent, states[url], parse(states[url].rules))
@@ -84,18 +81,15 @@ def _checked(
 
     `robotstxt` has its rules, if rules decide.
     """
-    crawler, override = named_user_agent.crawler, state.override
-    verdict = decided = verdict_on(url, crawler, robotstxt)
-    if verdict.reason == ROBOTS_TXT_ITSELF:
+    if state.origin is None:
+        verdict = verdict_on(url, named_user_agent.crawler, robotstxt)
         return Check(url, named_user_agent, state, robotstxt, verdict, verdict)
-    if state.origin is not None:
-        answer = CachedAnswer(state.origin, state.decision)
-        answer.add_rules(robotstxt, [crawler])
-        verdict = decided = answer.verdict(url, crawler)
-        if override is not None:
-            answer = answer_of(override, state.origin)
-            answer.add_rules(override.robotstxt or robotstxt, [crawler])
-            decided = override.named(answer.verdict(url, crawler))
+    verdict = judge_url(url, state.decision, robotstxt.rules_for(named_user_agent.crawler))
+    that_decides = robotstxt
+    if state.override is not None and state.override.robotstxt is not None:
+        that_decides = state.override.robotstxt
+    rules = that_decides.rules_for(named_user_agent.crawler)
+    decided = judge_url(url, state.decision, rules, state.override)
     return Check(url, named_user_agent, state, robotstxt, verdict, decided)
 
 

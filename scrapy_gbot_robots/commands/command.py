@@ -1,22 +1,29 @@
-"""`scrapy robots`: the entry from Scrapy, from `gbot-robots`, and from `python -m`.
+"""The command: it reads the arguments, and runs the sub-command that they name.
 
-It reads the arguments. Each sub-command is a module of its own with `add_arguments` and `run`,
-which is loaded when it is named. Every `scrapy` command imports this module, so it imports little:
-`ending` has how a run ends.
+There are two doors. `gbot-robots`, or `python -m scrapy_gbot_robots`, comes here directly: it reads
+no Scrapy project, and imports Scrapy only to fetch something. `scrapy robots` comes here through
+`scrapy_command`, and has the settings of its project. Each sub-command is a module with
+`add_arguments` and `run`, which is imported when it is named.
 """
 
 from __future__ import annotations
 
-from argparse import PARSER, ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import (
+    PARSER,
+    SUPPRESS,
+    ArgumentParser,
+    ArgumentTypeError,
+    RawDescriptionHelpFormatter,
+)
+from collections.abc import Callable
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
-from types import ModuleType
-
-from scrapy.commands import ScrapyCommand
-from scrapy.exceptions import UsageError
-from scrapy.utils.project import get_project_settings
 
 from .. import __version__
+from ..settings import Words
+from .ending import status_of
+from .world import World
 
 SUBCOMMANDS = {
     "check": "Say whether URLs may be fetched, and why",
@@ -28,77 +35,83 @@ SUBCOMMANDS = {
     "cache": "List, show or forget the robots.txt files that are stored between runs",
 }
 _LISTED = "".join(f"\n  {name:<8}{text}" for name, text in SUBCOMMANDS.items())
+_EXAMPLES = """
+
+Examples:
+  {prog} lint robots.txt
+  {prog} check /cart/1 --as Googlebot --robots robots.txt
+  {prog} audit --urls urls.txt --robots robots.txt
+
+In a Scrapy project, `scrapy robots` does the same with the project's settings and storage."""
 
 
-class RobotsCommand(ScrapyCommand):
-    """The command, for the entry point `scrapy.commands`."""
+def main(
+    argv: list[str] | None = None,
+    *,
+    prog: str = "python -m scrapy_gbot_robots",
+    world_of: Callable[[Words], World] = World,
+) -> int:
+    """Run the command; return the exit status.
 
-    name = "scrapy robots"  # in usage and errors
-    requires_crawler_process = False  # a sub-command that fetches something makes its own
-    _subcommand: ModuleType
-
-    def syntax(self) -> str:
-        """What follows the command's name in its usage."""
-        return "[options] <sub-command> ..."
-
-    def short_desc(self) -> str:
-        """One line for Scrapy's list of commands."""
-        return (
-            "Explain robots.txt files: why a URL is disallowed, what is wrong in a file, "
-            "what the storage holds"
+    Args:
+        argv: the arguments; None for those of the process.
+        prog: the command's name, for its usage.
+        world_of: makes the world of a sub-command, from the settings of `-s`.
+    """
+    parser = ArgumentParser(
+        prog=prog,
+        usage="%(prog)s [-h] [--version] <sub-command> ...",
+        description="Explain robots.txt files as Google reads them.",
+    )
+    add_subcommand(parser)
+    parser.epilog = f"{parser.epilog}{_EXAMPLES.format(prog=prog)}"
+    options, others = parser.parse_known_args(argv)
+    if others:
+        parser.error(
+            f"unrecognized arguments: {' '.join(others)}; "
+            "options of a sub-command stand behind its name"
         )
+    if not options.subcommand:
+        parser.error(f"a sub-command is missing:{_LISTED}")
+    name, *arguments = options.subcommand
+    if name not in SUBCOMMANDS:
+        parser.error(_unknown(name))
+    subcommand = import_module(f".{name}", __package__)
+    of_subcommand = ArgumentParser(prog=f"{prog} {name}", description=f"{SUBCOMMANDS[name]}.")
+    of_subcommand.add_argument(
+        "-s",
+        "--set",
+        action="append",
+        default=[],
+        type=_setting,
+        metavar="NAME=VALUE",
+        help="use this value of a setting; may be repeated",
+    )
+    subcommand.add_arguments(of_subcommand)
+    options = of_subcommand.parse_intermixed_args(arguments)
+    world = world_of(dict(options.set))
+    return status_of(
+        partial(subcommand.run, options, world),
+        world.words,
+        of_subcommand.prog,
+        as_json=getattr(options, "json", False),
+    )
 
-    def add_options(self, parser: ArgumentParser) -> None:
-        """Add Scrapy's own options, `--version`, and the sub-command with all that follows it."""
-        super().add_options(parser)
-        parser.add_argument(
-            "--version", action="version", version=f"scrapy-gbot-robots {__version__}"
-        )
-        subcommand = parser.add_argument(
-            "subcommand", nargs=PARSER, metavar="<sub-command>", help="one of these, see below"
-        )
-        subcommand.required = False  # `process_options` lists them all if it is missing
-        parser.formatter_class = RawDescriptionHelpFormatter
-        parser.epilog = f"Sub-commands:{_LISTED}"
 
-    def process_options(self, args: list[str], opts: Namespace) -> None:
-        """Read the arguments of the sub-command, and turn Scrapy's options into settings.
+def add_subcommand(parser: ArgumentParser) -> None:
+    """Add `--version`, and the sub-command with all that follows it."""
+    parser.add_argument("--version", action="version", version=f"scrapy-gbot-robots {__version__}")
+    subcommand = parser.add_argument("subcommand", nargs=PARSER, help=SUPPRESS)  # the epilog has it
+    subcommand.required = False  # `main` lists them all if it is missing
+    parser.formatter_class = RawDescriptionHelpFormatter
+    parser.epilog = f"Sub-commands:{_LISTED}"
 
-        Raises:
-            UsageError: an argument is not understood.
-        """
-        if args:
-            raise UsageError(
-                f"unrecognized arguments: {' '.join(args)}; "
-                "options of a sub-command stand behind its name",
-                print_help=False,
-            )
-        if not opts.subcommand:
-            raise UsageError(f"a sub-command is missing:{_LISTED}", print_help=False)
-        name, *arguments = opts.subcommand
-        if name not in SUBCOMMANDS:
-            raise UsageError(_unknown(name), print_help=False)
-        parser = ArgumentParser(prog=f"{self.name} {name}", description=f"{SUBCOMMANDS[name]}.")
-        parser.add_argument(
-            "-s",
-            "--set",
-            action="append",
-            default=[],
-            metavar="NAME=VALUE",
-            help="use this value of a setting; may be repeated",
-        )
-        self._subcommand = import_module(f".{name}", __package__)
-        self._subcommand.add_arguments(parser)
-        opts.subcommand = name
-        # the project's level is for crawls
-        opts.set = ["LOG_LEVEL=WARNING", *opts.set]
-        super().process_options(args, parser.parse_intermixed_args(arguments, opts))
 
-    def run(self, args: list[str], opts: Namespace) -> None:
-        """Run the sub-command, and set `exitcode`. No fault of a user's raises an exception."""
-        ending = import_module(".ending", __package__)
-        name = f"{self.name} {opts.subcommand}"
-        self.exitcode = ending.status_of(self._subcommand.run, opts, self.settings, name)
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ArgumentTypeError("Invalid -s value, use -s NAME=VALUE")
+    return name, value
 
 
 def _unknown(name: str) -> str:
@@ -109,27 +122,3 @@ def _unknown(name: str) -> str:
     if meant:
         return f"there is no sub-command {name!r}; did you mean {meant[0]}?"
     return f"there is no sub-command {name!r}:{_LISTED}"
-
-
-def main(argv: list[str] | None = None, *, prog: str = "python -m scrapy_gbot_robots") -> int:
-    """Run the command without Scrapy's command line; return the exit status.
-
-    Args:
-        argv: the arguments; None for those of the process.
-        prog: the command's name, for its usage.
-    """
-    command = RobotsCommand()
-    command.name = prog
-    parser = ArgumentParser(prog=prog, description=command.long_desc())
-    try:
-        command.settings = get_project_settings()
-    except Exception as error:  # whatever a module of settings raises
-        parser.error(f"the project's settings cannot be loaded: {error}")
-    command.add_options(parser)
-    opts, args = parser.parse_known_args(argv)
-    try:
-        command.process_options(args, opts)
-    except UsageError as error:
-        parser.error(str(error))
-    command.run(args, opts)
-    return command.exitcode

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from scrapy.settings import Settings
-
 from ..core.changes import change_in_words, changes
-from ..report.summary import count
-from ..settings import GbotSettings
+from ..counts import count
 from .ending import FINE, FOUND
 from .inputs import SOURCE, add_shared, versions
 from .output import Terminal
+from .world import World
 
 _STYLES = {"-": "bad", "+": "good", "!": "warning", "?": "warning"}
 
@@ -23,10 +21,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_shared(parser, "--json")
 
 
-def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
+def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """Write the changes; return FOUND if there are any."""
-    old, new = versions([options.old, options.new], settings, err)
-    parse = GbotSettings.of(settings).parse
+    old, new = versions([options.old, options.new], world, err)
+    parse = world.settings.parse
     every = changes(parse(old.copy.body), parse(new.copy.body))
     user_agents = 0
     for change in every:

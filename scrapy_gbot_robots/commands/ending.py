@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import signal
 import sys
-from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BytesIO, TextIOWrapper
-from typing import Any, TypeAlias
-
-from scrapy.settings import Settings
+from typing import Any
 
 from ..core.urls import shown
-from ..settings import mistakes
+from ..settings import Words, mistakes
 from ..storage.base import StorageError
 from .output import Terminal
 
@@ -30,14 +27,14 @@ TERMINATED = 143  # SIGTERM, as shells say it
 _MOST_ERROR = 500  # characters
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-SubCommand: TypeAlias = "Callable[[Namespace, Settings, Terminal, Terminal], int]"
-
 
 class CommandError(ValueError):
     """The command cannot do its work. The message is one line for the user."""
 
 
-def status_of(run: SubCommand, options: Namespace, settings: Settings, name: str) -> int:
+def status_of(
+    run: Callable[[Terminal, Terminal], int], words: Words, name: str, *, as_json: bool
+) -> int:
     """Run a sub-command, and return the exit status. No fault of a user's raises an exception.
 
     The message of a ValueError, such as that of a setting, is for the user, and so is that of an
@@ -50,13 +47,13 @@ def status_of(run: SubCommand, options: Namespace, settings: Settings, name: str
     if stdout is None:
         err.say((f"{name}: error: the output cannot be written: it is closed", "bad"))
         return FAILED
-    out = Terminal(stdout, as_json=getattr(options, "json", False))
+    out = Terminal(stdout, as_json=as_json)
     try:
         try:
             with interruptible():
-                for text in mistakes(settings):
+                for text in mistakes(words):
                     err.say((f"note: {text}", "warning"))
-                status = run(options, settings, out, err)
+                status = run(out, err)
                 out.flush()
         except (ValueError, ImportError, StorageError) as error:
             err.say((f"{name}: error: {shown(str(error), _MOST_ERROR)}", "bad"))

@@ -13,19 +13,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from scrapy.settings import BaseSettings, Settings
-
 from ..bulk.judging import decision_on
-from ..core.crawlers import UserAgent, cut_token
+from ..core.crawlers import cut_token
 from ..core.lint import no_robots_file
 from ..core.named_user_agent import NAMED, NamedUserAgent, hints_on, names_in
 from ..core.urls import Origin, as_text
-from ..obeying.identity import of_project
 from ..policy.outages import Kind, Policy, State
-from ..settings import GbotSettings
 from .ending import CommandError
 from .output import Terminal
-from .project_crawl import RobotsState, run_in_crawl
+from .world import RobotsState, World
 
 STDIN = "-"
 MAX_BYTES = 64 * 2**20  # of a file that is read whole; only the first 500 KiB of a robots.txt count
@@ -57,8 +53,8 @@ _SHARED: dict[str, dict[str, Any]] = {
         "action": "append",
         "metavar": "TOKEN[,TOKEN...]",
         "help": "product token or User-Agent header of a crawler; * is one that no group names; "
-        "may be repeated (default: the project's GBOT_ROBOTS_USER_AGENTS, ROBOTSTXT_USER_AGENT "
-        "or USER_AGENT)",
+        "may be repeated (default: *; in a project, for `scrapy robots`, the project's "
+        "GBOT_ROBOTS_USER_AGENTS, ROBOTSTXT_USER_AGENT or USER_AGENT)",
     },
     "--fresh": {"action": "store_true", "help": "fetch the robots.txt even if the storage has it"},
     "--json": {"action": "store_true", "help": "write JSON, one object per line"},
@@ -83,22 +79,20 @@ def origin_of(text: str) -> Origin:
     return Origin.of(text)
 
 
-def crawlers_named(
-    texts: list[str] | None, settings: BaseSettings, err: Terminal
-) -> list[NamedUserAgent]:
+def crawlers_named(texts: list[str] | None, world: World, err: Terminal) -> list[NamedUserAgent]:
     """Return the crawlers of `--as`, each once; without `--as`, the project's own.
 
     Args:
         texts: the values of `--as`, with commas between names. A text with a parenthesis is one
             User-Agent header.
-        settings: the project's.
+        world: has the crawler that counts otherwise.
         err: gets a hint if a name looks like that of a known crawler.
 
     Raises:
         ValueError: a name has no product token.
     """
     if texts is None:
-        return [_own_asker(settings)]
+        return [world.named_user_agent]
     named = [NamedUserAgent.of(name, NAMED) for name in chain.from_iterable(map(names_in, texts))]
     named_user_agents = {
         named_user_agent.crawler: named_user_agent for named_user_agent in named
@@ -110,17 +104,6 @@ def crawlers_named(
     for hint in hints_on(named_user_agent.name for named_user_agent in named_user_agents):
         err.say((f"note: {hint}", "warning"))
     return list(named_user_agents)
-
-
-def _own_asker(settings: BaseSettings) -> NamedUserAgent:
-    """Return the crawler that the project's settings name."""
-    user_agents = GbotSettings.of(settings).user_agents
-    if user_agents:
-        return NamedUserAgent(
-            UserAgent.of(user_agents), "GBOT_ROBOTS_USER_AGENTS", ", ".join(user_agents)
-        )
-    sent = of_project(settings)
-    return NamedUserAgent(UserAgent.of(sent.text), sent.source, sent.text)
 
 
 # Files
@@ -162,7 +145,7 @@ def opened(path: str, hint: str = "") -> AbstractContextManager[Any]:
 # Versions of a robots.txt
 
 
-def versions(names: Sequence[str], settings: Settings, err: Terminal) -> list[RobotsState]:
+def versions(names: Sequence[str], world: World, err: Terminal) -> list[RobotsState]:
     """Return the versions that `names` stand for: files, sites, "-" (standard input).
 
     `err` gets a note on a file that looks like no robots.txt.
@@ -173,7 +156,7 @@ def versions(names: Sequence[str], settings: Settings, err: Terminal) -> list[Ro
     """
     if names.count(STDIN) > 1:
         raise CommandError('"-" cannot be both versions')
-    sites = fetched(names, settings, err)
+    sites = fetched(names, world, err)
     every = [version_of(name, sites) for name in names]
     for version in every:
         if version.decision.state is State.FULL_DISALLOW:
@@ -188,14 +171,14 @@ def versions(names: Sequence[str], settings: Settings, err: Terminal) -> list[Ro
             raise CommandError(
                 f"{version.where}: this is an archive; take the robots.txt files out of it first"
             )
-        other = no_robots_file(body, GbotSettings.of(settings).parse(body))
+        other = no_robots_file(body, world.settings.parse(body))
         if other is not None:
             err.say((f"note: {version.where}: {other.text}", "warning"))
     return every
 
 
 def fetched(
-    names: Iterable[str], settings: Settings, err: Terminal, *, fresh: bool = True
+    names: Iterable[str], world: World, err: Terminal, *, fresh: bool = True
 ) -> dict[str, RobotsState]:
     """Look up the robots.txt files of the sites among `names`, each site's once.
 
@@ -207,7 +190,7 @@ def fetched(
     origins = dict.fromkeys(sites.values())
     err.show_state(f"waiting for {', '.join(origin.robots_url for origin in origins)}")
     try:
-        states = run_in_crawl(settings, lambda crawl: crawl.states_of(origins, fresh=fresh))
+        states = world.run(lambda files: files.states_of(origins, fresh=fresh))
     finally:
         err.show_state("")
     return {name: states[origin] for name, origin in sites.items()}

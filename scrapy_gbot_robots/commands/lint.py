@@ -11,18 +11,15 @@ from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from scrapy.settings import Settings
-
 from ..core.lines import split_lines
 from ..core.lint import findings
 from ..core.remarks import ERROR, KINDS, LEVELS, NOTE, WARNING, Finding
+from ..counts import count
 from ..experimental.preferences import on_preferences
-from ..report.summary import count
-from ..settings import GbotSettings
 from .ending import FAILED, FINE, FOUND, CommandError
 from .inputs import SOURCE, add_shared, fetched, version_of
 from .output import Terminal, printable
-from .project_crawl import RobotsState
+from .world import RobotsState, World
 
 _STYLES = {ERROR: "bad", WARNING: "warning", NOTE: "faint"}
 _PAGE = "https://scrapy-gbot-robots.readthedocs.io/lint/"
@@ -70,12 +67,12 @@ def _kinds(text: str) -> list[str]:
     return kinds
 
 
-def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
+def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """Write the findings; return FOUND if one is bad enough, FAILED if a source cannot be read."""
     reported: list[Finding] = []
     has_failed = False
     names = dict.fromkeys(options.sources)  # once each: standard input can be read only once
-    states = fetched(names, settings, err)
+    states = fetched(names, world, err)
     for name in names:
         try:
             source = version_of(name, states, may_lack=False)
@@ -85,7 +82,7 @@ def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) ->
             continue
         every = findings(
             source.copy.body,
-            max_bytes=GbotSettings.of(settings).max_bytes,
+            max_bytes=world.settings.max_bytes,
             truncated=source.copy.cut,
             more=on_preferences,
         )

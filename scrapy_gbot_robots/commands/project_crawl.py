@@ -1,9 +1,11 @@
-"""A crawl of the project without pages, in which sub-commands ask for robots.txt files.
+"""What sub-commands do with Scrapy: a project's settings, and a crawl of it without pages.
 
-It has the project's downloader middlewares, download handlers and add-ons, but not its pipelines,
-feeds, extensions and scheduler. It uses the `Fetcher`, the storage and the policy of the project's
-crawls, so status codes, redirects and outages mean the same to both. Ctrl-C and SIGTERM end the
-work at once.
+Of the command's modules, this one and `scrapy_command` alone import Scrapy.
+
+In the crawl, sub-commands ask for robots.txt files. The crawl has the project's downloader
+middlewares, download handlers and add-ons, but not its pipelines, feeds, extensions and scheduler.
+It uses the `Fetcher`, the storage and the policy of the project's crawls, so status codes,
+redirects and outages mean the same to both. Ctrl-C and SIGTERM end the work at once.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import time
 from asyncio import CancelledError
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from concurrent.futures import Future
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from scrapy import Spider
 from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
@@ -25,14 +27,20 @@ from twisted.python.failure import Failure as TwistedFailure
 
 from ..addon import Addon
 from ..concurrency import pause
+from ..core.crawlers import UserAgent
+from ..core.named_user_agent import NamedUserAgent
 from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
 from ..obeying.events import logger as robots_logger
-from ..policy.outages import Copy, Decision, Entry, Kind, State, decide, renew
-from ..policy.overrides import Override, read_overrides
-from ..settings import GbotSettings
-from ..storage.client import StorageClient
+from ..obeying.identity import of_project
+from ..policy.outages import decide, renew
+from ..policy.overrides import read_overrides
+from ..settings import GbotSettings, Words
+from ..storage.base import Storage
+from ..storage.client import StorageClient, choice_of
+from ..storage.memory import MemoryStorage
 from .ending import CommandError
+from .world import RobotsFiles, RobotsState, World
 
 _T = TypeVar("_T")
 
@@ -56,7 +64,58 @@ _NOTHING_ELSE: dict[str, Any] = {
 }
 
 
-def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T]]) -> _T:
+class ProjectWorld(World):
+    """The world of a Scrapy project, whose settings count."""
+
+    def _sender(self) -> NamedUserAgent:
+        sent = of_project(_settings_of(self.words))
+        return NamedUserAgent(UserAgent.of(sent.text), sent.source, sent.text)
+
+
+def world_of(settings: Settings, given: Words) -> World:
+    """Return the world of a project with these settings, and with those that are `given`, too."""
+    settings.setdict(given, "cmdline")
+    return ProjectWorld(settings)
+
+
+def _settings_of(words: Words) -> Settings:
+    """Return Scrapy's settings: those of the project, or Scrapy's defaults with those of `-s`.
+
+    In the second case SQLite without a path is memory. The default path would be in the project
+    of the working directory, which counts for `scrapy robots` alone.
+    """
+    if isinstance(words, Settings):
+        return words
+    settings = Settings()
+    settings.setdict({"LOG_LEVEL": "WARNING", **words}, "cmdline")
+    gbot = GbotSettings.of(settings)
+    if gbot.storage == "sqlite" and gbot.sqlite_path is None:
+        settings.set("GBOT_ROBOTS_STORAGE", "memory", "cmdline")
+    return settings
+
+
+def opened_storage(words: Words) -> tuple[Storage, str]:
+    """Open the storage that the settings name; say where it is.
+
+    Raises:
+        CommandError: nothing is stored between runs, or the storage cannot be opened.
+    """
+    settings = _settings_of(words)
+    gbot = GbotSettings.of(settings)
+    try:
+        choice = choice_of(gbot, Crawler(Spider, settings))
+        storage = choice.opens()
+    except Exception as error:
+        raise CommandError(f"the storage {gbot.storage} cannot be opened: {error}") from error
+    if isinstance(storage, MemoryStorage):
+        raise CommandError(
+            'nothing is stored between runs: GBOT_ROBOTS_STORAGE is "memory", or there is no '
+            "project. Use `scrapy robots` in one, or name a file: -s GBOT_ROBOTS_SQLITE_PATH=FILE"
+        )
+    return storage, choice.words
+
+
+def run_in_crawl(words: Words, work: Callable[[RobotsFiles], Awaitable[_T]]) -> _T:
     """Run `work` in a crawl with the project's settings, and return its result.
 
     Raises:
@@ -66,10 +125,10 @@ def run_in_crawl(settings: Settings, work: Callable[[ProjectCrawl], Awaitable[_T
     """
     robots_logger.setLevel("ERROR")  # the sub-command gives the warnings in its own words
     try:
-        settings, fetcher_cls = _for_errands(settings)
+        settings, fetcher_cls = _for_errands(_settings_of(words))
         process = _process_of(settings)
     except Exception as error:
-        raise CommandError(f"a crawl with the project's settings cannot start: {error}") from error
+        raise CommandError(f"a crawl with these settings cannot start: {error}") from error
     result: Future[_T] = Future()
     terminated_by: list[int] = []
 
@@ -142,33 +201,6 @@ def _for_errands(settings: Settings) -> tuple[Settings, type[Fetcher]]:
     return settings, fetcher_cls
 
 
-# stands for a copy where there is none
-_NO_COPY = Copy(Kind.NONE, 0, "", b"", False, "", 0.0, 0.0)
-
-
-class RobotsState(NamedTuple):
-    """What is known of a robots.txt, that of a site or one in a file."""
-
-    where: str  # its URL, or the path of the file
-    decision: Decision  # what the entry means now
-    entry: Entry = Entry()  # in the storage
-    origin: Origin | None = None  # of the site; None for a file
-    override: Override | None = None  # that counts for the site in a crawl
-    storage: str | None = None  # the name of the storage, if it had the answer
-
-    @property
-    def copy(self) -> Copy:
-        """The copy that counts, an empty one if there is none."""
-        return self.decision.copy or _NO_COPY
-
-    @property
-    def rules(self) -> bytes:
-        """The robots.txt if its rules decide, else nothing."""
-        if self.decision.state is State.RULES:
-            return self.copy.body
-        return b""
-
-
 class ProjectCrawl:
     """The tools for the work of a sub-command while the crawl runs."""
 
@@ -187,6 +219,7 @@ class ProjectCrawl:
         """
         lookups = [deferred_from_coro(self._look_up(origin, fresh=fresh)) for origin in origins]
         states = await maybe_deferred_to_future(gatherResults(lookups, consumeErrors=True))
+        await pause(0)  # the reactor has to run for Ctrl-C to be noticed
         return dict(zip(origins, states, strict=True))
 
     async def _look_up(self, origin: Origin, *, fresh: bool) -> RobotsState:

@@ -10,17 +10,14 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from scrapy.settings import Settings
-
 from ..core.named_user_agent import NamedUserAgent, checked_url, verdict_on
 from ..core.urls import Origin, shown
-from ..report.summary import count
-from ..settings import GbotSettings
+from ..counts import count
 from .check import Check, show_line
 from .ending import FINE, FOUND, CommandError
 from .inputs import SOURCE, add_shared, is_url, read, versions
 from .output import Terminal
-from .project_crawl import RobotsState
+from .world import RobotsState, World
 
 _COMMENT = re.compile(r"(?:^|\s)#.*")  # of a URL, "#" is a part
 # a User-Agent header may have blanks
@@ -55,13 +52,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_shared(parser, "--json")
 
 
-def run(options: Namespace, settings: Settings, out: Terminal, err: Terminal) -> int:
+def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """Test the expectations; return the exit status: FOUND if one is not met."""
-    (robots,) = versions([options.robots], settings, err)
+    (robots,) = versions([options.robots], world, err)
     expectations = [*_expectations(options.expectations, robots)]
     if not expectations:
         raise CommandError(f"{options.expectations}: there is no expectation in it")
-    robotstxt = GbotSettings.of(settings).parse(robots.copy.body)
+    robotstxt = world.settings.parse(robots.copy.body)
     failed = 0
     for line, text, url, named_user_agent, allowed in expectations:
         facts: dict[str, Any] = {}

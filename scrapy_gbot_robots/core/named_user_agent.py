@@ -22,6 +22,7 @@ from .urls import ROBOTS_PATH, Origin, origin_of_robots_txt, shown
 from .verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 
 NAMED = "--as"  # the option of the command that names crawlers
+NOBODY = ""  # the source of a crawler that nobody has named
 _RULE = ': a product token has letters, "-" and "_" only'
 
 
@@ -29,7 +30,7 @@ class NamedUserAgent(NamedTuple):
     """The crawler for which somebody asks."""
 
     crawler: UserAgent
-    source: str  # where it was named, such as "--as" or the name of a setting
+    source: str  # where it was named: "--as", the name of a setting, or NOBODY
     text: str  # there
 
     @classmethod
@@ -53,6 +54,8 @@ class NamedUserAgent(NamedTuple):
 
     def __str__(self) -> str:
         """Return the name, with its source and text unless these say nothing more."""
+        if self.source == NOBODY:
+            return f"{self.name} (any crawler that no group names; {NAMED} Googlebot asks for one)"
         if self.text != self.name:
             return f'{self.name}, from {self.source} "{self.text}"'
         if self.source == NAMED:

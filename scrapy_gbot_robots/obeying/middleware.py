@@ -23,7 +23,7 @@ from ..core.preferences import NOTHING_SAID, Preferences
 from ..core.url_forms import names_the_same
 from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..core.verdict import Verdict
-from ..engine import downloader_middleware, is_bypassed, several_of
+from ..engine import downloader_middleware, is_bypassed, is_for_one_page, several_of
 from ..exceptions import ForbiddenByRobotsTxt
 from ..experimental.preferences import PreferenceCheck
 from ..fetching.exchange import error_of
@@ -75,7 +75,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 'write ADDONS = {"scrapy_gbot_robots.Addon": 500}'
             )
         super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
-        self._settings = GbotSettings.of_crawl(crawler)
+        self._settings = GbotSettings.of_crawl(
+            crawler.settings, is_for_one_page=is_for_one_page(crawler)
+        )
         self._lookup = Lookup(crawler, self._settings, self.fetcher_cls)
         self.identity = CrawlerIdentity(crawler, self._settings.asked_as)
         self.room = Room(

@@ -33,12 +33,12 @@ from scrapy.utils.datatypes import LocalCache
 
 from ..concurrency import Background, OneThread
 from ..core.urls import Origin
+from ..counts import count
 from ..obeying.answer import CachedAnswer, Source
 from ..obeying.events import DECIDED
 from ..policy.outages import Copy, State, date_of
 from ..settings import GbotSettings, archive_named
 from ..signals import robotstxt_served
-from .summary import count
 
 # origins that are remembered, at some 300 bytes each; of others, the same may be written again
 _MOST_ORIGINS = 100_000

@@ -1,20 +1,20 @@
 """What robots.txt did to a crawl: counted in bounded memory, and said in a few lines for the log.
 
-`Tally` has the most frequent of maybe millions of keys, `CrawlCounts` all about the first origins,
-and the forbidden requests of those that forbid most.
+`CrawlCounts` has all about the first origins, and the forbidden requests of those that forbid most.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from scrapy import Request
 from scrapy.crawler import Crawler
 
 from ..core.urls import Origin, shown
 from ..core.verdict import Rule
+from ..counts import Tally, count
 from ..exceptions import ForbiddenByRobotsTxt
 from ..obeying.answer import CachedAnswer
 from ..policy.outages import REFUSALS, Copy, Kind, State
@@ -25,8 +25,6 @@ MOST_ORIGINS = 50_000  # at some 500 bytes each
 # counted one by one: a reason may contain a server's error text, so there may be any number
 _MOST_REASONS = 1_000
 _BY_A_RULE = "by a rule of the robots.txt"
-_EXAMPLES = 2  # URLs for each rule and each origin
-_MOST_EXAMPLE = 200  # characters
 
 _MOST = 5  # rules, and unreachable robots.txt files
 _IN_STATE = {State.RULES: "with rules"}
@@ -39,8 +37,6 @@ _NO_ROBOTS_TXT = {
 }
 _INCOMPLETE = "there were more origins or rules than are counted: numbers may be too low"
 
-_K = TypeVar("_K")
-
 
 class ForbiddingRule(NamedTuple):
     """A rule that forbidden requests."""
@@ -52,35 +48,6 @@ class ForbiddingRule(NamedTuple):
     def __str__(self) -> str:
         """Say rule and place in a line."""
         return f'"{self.rule}" in {self.origin.robots_url} (line {self.rule.line})'
-
-
-class Tally(Counter[_K]):
-    """Counts by key. Above `most` keys, the least frequent are forgotten, down to `most / 2`.
-
-    Attributes:
-        examples: a few of each key that has any.
-        exact: no key was forgotten; else counts may be too low, and keys may be missing.
-    """
-
-    def __init__(self, most: int = 10_000) -> None:
-        super().__init__()
-        self._most = most
-        self.examples: defaultdict[_K, list[str]] = defaultdict(list)
-        self.exact = True
-
-    def add(self, key: _K, example: str = "") -> None:
-        """Count `key` once, and keep a few examples of it."""
-        self[key] += 1
-        if example:
-            examples = self.examples[key]
-            beginning = example[:_MOST_EXAMPLE]
-            if len(examples) < _EXAMPLES and beginning not in examples:
-                examples.append(beginning)
-        if len(self) > self._most:
-            for rare, _ in self.most_common()[self._most // 2 :]:
-                del self[rare]
-                self.examples.pop(rare, None)
-            self.exact = False
 
 
 class OriginRow(NamedTuple):
@@ -192,10 +159,3 @@ def summary(counts: CrawlCounts) -> str:
     """Return the summary: one line, and indented lines that say more, what is gravest first."""
     rules = [f"{forbidden:,} by {rule}" for rule, forbidden in counts.rules.most_common(_MOST)]
     return "\n  ".join([*counts.lines(), *rules])
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun: "1 URL", "2 URLs"."""
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number:,} {noun}s"

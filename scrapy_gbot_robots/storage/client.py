@@ -27,17 +27,20 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from inspect import isabstract, isclass
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import build_from_crawler, load_object
+from scrapy.utils.project import data_path, inside_project
 from twisted.internet.defer import CancelledError
 
 from ..concurrency import Background, OneThread, pause, within
 from ..core.urls import shown
 from ..policy.outages import Entry
-from ..settings import STORAGES, GbotSettings
+from ..settings import STORAGES, GbotSettings, project_folder
 from .base import Storage, StorageError
 from .memory import MemoryStorage
 
@@ -61,12 +64,27 @@ _REMEDIES = {
 logger = logging.getLogger(__name__)
 
 
+SQLITE_FILE = "gbot_robots/robots.sqlite"  # below the project's data directory
+
+
 class StorageChoice(NamedTuple):
     """The storage that settings choose."""
 
     name: str  # "memory", "sqlite", "redis" or the path of a class
     opens: Callable[[], Storage]  # this may wait for a disk or a network
     words: str  # for people: which it is, where it is, and why
+
+
+def sqlite_of_project() -> Path | None:
+    """Return the default file; None outside a project, so that a crawl leaves no stray file."""
+    try:
+        if not inside_project():
+            return None
+        return Path(data_path(SQLITE_FILE))
+    except NotConfigured:
+        return None
+    except OSError:  # the data directory cannot be made: opening the storage will say so
+        return project_folder().resolve() / ".scrapy" / SQLITE_FILE
 
 
 def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
@@ -77,7 +95,6 @@ def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
         ValueError: a setting names an object that is no storage's class, or another program's file.
     """
     name = settings.storage
-    path = settings.sqlite_path
     if name == "redis":
         return redis_choice(settings, crawler.settings)
     if name == "memory":
@@ -88,6 +105,7 @@ def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
         rule = f"a subclass of {Storage.__module__}.Storage that has all its methods"
         storage_cls = _loaded("GBOT_ROBOTS_STORAGE", rule, name, _is_storage)
         return StorageChoice(name, partial(build_from_crawler, storage_cls, crawler), name)
+    path = settings.sqlite_path or sqlite_of_project()
     if path is None:
         why = "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file"
         return StorageChoice(

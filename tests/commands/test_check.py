@@ -146,7 +146,7 @@ def test_programs_get_all_that_is_known_of_each_robots_txt(project: Path) -> Non
 def test_log_of_a_crawl_is_shown_only_on_demand(tmp_path: Path) -> None:
     with Site({"*": b""}) as site:
         plain = run("check", site.url("/x"), cwd=tmp_path)
-        with_log = run("-L", "DEBUG", "check", site.url("/x"), cwd=tmp_path)
+        with_log = run("check", site.url("/x"), "-s", "LOG_LEVEL=DEBUG", cwd=tmp_path)
     assert (plain.err, "DEBUG: " in with_log.err) == ("", True)
     assert plain.out == with_log.out
 
@@ -228,7 +228,9 @@ def test_answers_are_the_same_under_every_reactor(way: dict[str, object], tmp_pa
         Site({"/robots.txt": ROBOTS_TXT}) as end,
         Site({"/robots.txt": redirect(end.url("/robots.txt"))}) as start,
     ):
-        ended = run("--nolog", "check", start.url("/cart"), *as_arguments(way), cwd=tmp_path)
+        ended = run(
+            "check", start.url("/cart"), "-s", "LOG_ENABLED=False", *as_arguments(way), cwd=tmp_path
+        )
         assert (ended.status, ended.err) == (1, "")
         assert f"served by: {end.url('/robots.txt')}\n" in ended.out
 
@@ -403,7 +405,12 @@ def test_agents_of_the_settings_are_one_crawler(tmp_path: Path) -> None:
     assert "= crawler: nobot, otherbot, mybot, from GBOT_ROBOTS_USER_AGENTS\n" in ended.out
     assert '= group: "otherbot" (line 1): no group names nobot\n' in ended.out
     of_nobody = run_here("check", "/other", "--robots", "robots.txt", cwd=tmp_path)
-    assert "= crawler: Scrapy, from USER_AGENT " in of_nobody.out
+    any_crawler = "* (any crawler that no group names; --as Googlebot asks for one)"
+    assert f"= crawler: {any_crawler}\n" in of_nobody.out
+    named = run_here(
+        "check", "/", "--robots", "robots.txt", "-s", "USER_AGENT=mybot/1", cwd=tmp_path
+    )
+    assert '= crawler: mybot, from USER_AGENT "mybot/1"\n' in named.out
 
 
 def test_url_is_judged_as_it_stands_by_a_file_and_in_each_form_by_a_site(tmp_path: Path) -> None:

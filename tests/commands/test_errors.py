@@ -12,11 +12,13 @@ from scrapy.commands import ScrapyHelpFormatter
 from scrapy.settings import Settings
 
 from scrapy_gbot_robots import __version__
-from scrapy_gbot_robots.commands.command import SUBCOMMANDS, RobotsCommand
+from scrapy_gbot_robots.commands.command import SUBCOMMANDS
+from scrapy_gbot_robots.commands.scrapy_command import RobotsCommand
 
-from ..support.command import run, run_here
+from ..support.command import COMMAND, run, run_here
 from ..support.rows import row, table
 from ..support.systems import needs_posix
+from ..support.web import Site
 
 HOME = Path(__file__).parents[2]
 CONSOLE = [sys.executable, "-c", "from scrapy_gbot_robots.__main__ import console; console()"]
@@ -134,20 +136,37 @@ def test_options_may_stand_between_arguments(line: str, tmp_path: Path) -> None:
     assert run_here(*line.split(), cwd=tmp_path).status == 0
 
 
-def test_broken_settings_of_a_project_are_a_line(tmp_path: Path) -> None:
+@table("env", {}, {"SCRAPY_SETTINGS_MODULE": "shop.settings"})
+def test_gbot_robots_reads_no_project(env: dict[str, str], tmp_path: Path) -> None:
+    """A hook runs it where a project is, in an environment that lacks what the settings import."""
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = shop.settings\n")
     (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "settings.py").write_text("BOT_NAME =\n")
-    ended = run("check", "https://a.example/", cwd=tmp_path)
-    assert (ended.status, ended.out) == (2, "")
-    why = "the project's settings cannot be loaded: invalid syntax (settings.py, line 1)\n"
-    assert ended.err.endswith(f" error: {why}")
+    (tmp_path / "shop" / "settings.py").write_text("import no_such_module\n")
+    (tmp_path / "robots.txt").write_text("user-agent: *\ndisallow: /x\n")
+    before = set(tmp_path.rglob("*"))
+    with Site({"/robots.txt": b"user-agent: *\ndisallow: /x\n"}) as site:
+        for line, status in (
+            ("lint robots.txt", 0),
+            ("check /x --robots robots.txt", 1),
+            (f"check {site.url('/x')}", 1),
+            (f"check {site.url('/x')} -s GBOT_ROBOTS_STORAGE=sqlite", 1),
+            ("cache list", 2),
+            ("cache list -s GBOT_ROBOTS_STORAGE=sqlite", 2),
+        ):
+            ended = run(*line.split(), cwd=tmp_path, command=COMMAND, env=env)
+            assert ended.status == status, (line, ended)
+        assert ended.err.endswith(
+            'GBOT_ROBOTS_STORAGE is "memory", or there is no project. Use `scrapy robots` in one, '
+            "or name a file: -s GBOT_ROBOTS_SQLITE_PATH=FILE\n"
+        )
+        assert site.paths() == ["/robots.txt"] * 2, "so nothing was stored between the runs"
+    assert set(tmp_path.rglob("*")) == before
 
 
 @table(
     "setting, said",
     row("in-the-crawl", "TWISTED_REACTOR=no.such", "the crawl cannot run"),
-    row("before-it", 'ADDONS={"no.such": 1}', "a crawl with the project's settings cannot start"),
+    row("before-it", 'ADDONS={"no.such": 1}', "a crawl with these settings cannot start"),
     row("storage", "GBOT_ROBOTS_STORAGE=no.such.Storage", "No module named 'no'"),
 )
 def test_broken_project_is_one_line_and_status_2(setting: str, said: str, tmp_path: Path) -> None:

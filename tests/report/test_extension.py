@@ -11,12 +11,13 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin, Rule, Verdict
+from scrapy_gbot_robots.counts import Tally
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, Outage, State
 from scrapy_gbot_robots.report import summary as counters
 from scrapy_gbot_robots.report.extension import RobotsReport, page
-from scrapy_gbot_robots.report.summary import CrawlCounts, ForbiddingRule, Tally, summary
+from scrapy_gbot_robots.report.summary import CrawlCounts, ForbiddingRule, summary
 
 from ..support.browser import dom, violations
 from ..support.crawls import Pages, crawl, in_reactor, stats

@@ -1,5 +1,6 @@
 """The storage as a crawl uses it: it never delays the crawl, whatever happens to the disk or the server."""
 
+import errno
 import logging
 import threading
 from abc import abstractmethod
@@ -274,6 +275,32 @@ def test_what_is_no_storage_stops_the_start(name: str, error: type[Exception], w
     said = f"^GBOT_ROBOTS_STORAGE must name {rule}, got '{name}'.{{1,2}}{why}"
     with pytest.raises(error, match=said):
         choice_of(GbotSettings.of(crawler.settings), crawler)
+
+
+def test_sqlite_lives_in_the_data_directory_of_a_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(path: object) -> str:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.delenv("SCRAPY_SETTINGS_MODULE", raising=False)
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    inner = project / "inner"
+    for folder in (inner, outside):
+        folder.mkdir(parents=True)
+    (project / "scrapy.cfg").write_text("[settings]\ndefault = nowhere.settings\n")
+    crawler = get_crawler()
+    settings = GbotSettings.of(crawler.settings)
+    monkeypatch.chdir(outside)
+    assert choice_of(settings, crawler).name == "memory"
+    assert not list(outside.iterdir())
+    monkeypatch.chdir(inner)
+    path = project / ".scrapy" / "gbot_robots" / "robots.sqlite"
+    assert choice_of(settings, crawler).words == f"sqlite at {path}"
+    path.unlink()
+    monkeypatch.setattr("scrapy_gbot_robots.storage.client.data_path", read_only)
+    words = choice_of(settings, crawler).words
+    assert words == f"sqlite at {path}", "so opening the storage fails, and the log has the error"
 
 
 def test_another_programs_file_stops_the_crawl_at_its_start_and_stays(tmp_path: Path) -> None:

@@ -1,23 +1,31 @@
-"""Runs `scrapy robots`: in a real process or in this one, in a Scrapy project or none, on a terminal or none."""
+"""Runs the command: in a real process or in this one, on a terminal or none.
+
+In a Scrapy project it runs `scrapy robots`, elsewhere `python -m scrapy_gbot_robots`.
+"""
 
 import contextlib
 import io
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from scrapy.settings import Settings
 
 from scrapy_gbot_robots.commands.command import main
+from scrapy_gbot_robots.commands.project_crawl import world_of
 
 from . import processes
 
 COMMAND = [sys.executable, "-m", "scrapy_gbot_robots"]
+IN_PROJECT = [sys.executable, "-m", "scrapy", "robots"]
 SETTINGS = 'BOT_NAME = "test"\nUSER_AGENT = "testbot/1.0 (+https://example.com/bot)"\n'
 
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -45,7 +53,10 @@ def run(
     env: Mapping[str, str] | None = None,
 ) -> Run:
     """Run the command in a process to its end. A traceback in its output fails the test."""
-    whole = [*(command or COMMAND), *arguments]
+    own = COMMAND
+    if (cwd / "scrapy.cfg").exists():
+        own = IN_PROJECT
+    whole = [*(command or own), *arguments]
     done = processes.run(whole, cwd, environment(**(env or {})), stdin.decode())
     assert "Traceback" not in done.stdout + done.stderr, done.stderr
     return Run(done.returncode, done.stdout, done.stderr)
@@ -53,13 +64,18 @@ def run(
 
 def run_here(*arguments: str, cwd: Path, stdin: bytes = b"") -> Run:
     """Run the command in this process, which is faster. Only for runs that fetch nothing: a process has one reactor."""
+    door: dict[str, Any] = {}
+    if (cwd / "scrapy.cfg").exists():
+        module = runpy.run_path(str(cwd / "shop" / "settings.py"))
+        settings = Settings({name: module[name] for name in module if name.isupper()})
+        door = {"prog": "scrapy robots", "world_of": partial(world_of, settings)}
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     home, old_stdin = Path.cwd(), sys.stdin
     os.chdir(cwd)
     sys.stdin = io.TextIOWrapper(io.BytesIO(stdin))
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            status = main(list(arguments))
+            status = main(list(arguments), **door)
     except SystemExit as ended:
         status = int(ended.code or 0)
     finally:

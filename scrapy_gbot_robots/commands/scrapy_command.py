@@ -1,0 +1,49 @@
+"""`scrapy robots`: the command with Scrapy's own options, and with the settings of its project.
+
+Every `scrapy` command imports this module, so the module imports little.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from importlib import import_module
+
+from scrapy.commands import ScrapyCommand
+
+
+class RobotsCommand(ScrapyCommand):
+    """The command, for the entry point `scrapy.commands`."""
+
+    requires_crawler_process = False  # a sub-command that fetches something makes its own
+
+    def syntax(self) -> str:
+        """What follows the command's name in its usage."""
+        return "[options] <sub-command> ..."
+
+    def short_desc(self) -> str:
+        """One line for Scrapy's list of commands."""
+        return (
+            "Explain robots.txt files: why a URL is disallowed, what is wrong in a file, "
+            "what the storage holds"
+        )
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """Add Scrapy's own options, `--version`, and the sub-command with all that follows it."""
+        super().add_options(parser)
+        import_module(".command", __package__).add_subcommand(parser)
+
+    def process_options(self, args: list[str], opts: Namespace) -> None:
+        """Turn Scrapy's options into settings. The project's level of the log is for crawls."""
+        opts.set = ["LOG_LEVEL=WARNING", *opts.set]
+        super().process_options(args, opts)
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        """Run the sub-command, and set `exitcode`. No fault of a user's raises an exception."""
+        self.exitcode = import_module(".command", __package__).main(
+            [*args, *(opts.subcommand or [])], prog="scrapy robots", world_of=self._world
+        )
+
+    def _world(self, given: Mapping[str, str]) -> object:
+        """Return the world of the project, with the settings that the sub-command is `given`."""
+        return import_module(".project_crawl", __package__).world_of(self.settings, given)
