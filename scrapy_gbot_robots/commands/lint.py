@@ -84,6 +84,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
             source.copy.body,
             max_bytes=world.settings.max_bytes,
             truncated=source.copy.cut,
+            site=source.origin,
             more=on_preferences,
         )
         of_source = [finding for finding in every if finding.kind not in options.ignore]

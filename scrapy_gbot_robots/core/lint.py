@@ -27,6 +27,7 @@ from .lines import (
     is_web_page,
     without_bom,
 )
+from .other_parsers import read_otherwise
 from .patterns import NO_RULE, covers, decider, directory_of_index, line_of, precedence_of, stand_in
 from .remarks import (
     FOR_GOOGLE,
@@ -41,10 +42,18 @@ from .remarks import (
     nearest_field,
     on_lines,
 )
-from .robots import Group, RobotsTxt, groups_by_agent, groups_of, is_cut, lines_of
+from .robots import (
+    Group,
+    RobotsTxt,
+    groups_by_agent,
+    groups_of,
+    is_cut,
+    lines_of,
+    sitemap_lines_of,
+)
 from .rule_index import Index
 from .rules import PATHS_BEGIN, closing_rule, entries_of
-from .urls import shown
+from .urls import Origin, shown
 from .verdict import Rule
 
 _RANKS = [*KINDS]  # the greatest harm first
@@ -59,6 +68,17 @@ _SEAMS = {
 _OF_ENGINES = chain.from_iterable(engine.tokens for engine in SEARCH_ENGINES.values())
 _ENGINE_TOKENS = set(map(str.lower, _OF_ENGINES))
 _LARGE = {"Googlebot", "Bingbot"}  # no site that is to be found shuts these out on purpose
+_ANY = UserAgent.of("*")
+_MOST_SITEMAPS = 1_000
+# Hosts that a site has on a developer's machine, in a tool's default, or where a value was lacked.
+_NOT_PUBLIC = re.compile(
+    r"(?:.+\.)?localhost\.?|127(?:\.\d+){1,3}|0\.0\.0\.0|\[::1?\]"
+    r"|(?:.+\.)?example\.(?:com|net|org|edu)|(?:www\.)?example(?:\.[a-z]+){1,2}"
+    r"|undefined|null|none|nan|(?:.+\.)?your-?(?:domain|site|website|host|app|store|shop|blog|name)"
+    r"(?:\..+)?"
+)
+# A rule that ends with a parameter and its value: what parts it from those before, and its name.
+_PARAMETER = re.compile(r"\*([?&]?)([\w.%~\[\]-]+)=[^?&=]*\Z")
 _STYLE_OR_SCRIPT = re.compile(r"\.(?:css|[cm]?js)(?:[$*?]|\Z)", re.IGNORECASE)
 # Folders with such files, the last one with others, too, and one of the files.
 _FOLDERS = (
@@ -83,6 +103,7 @@ def findings(
     *,
     max_bytes: int | None = MAX_BYTES,
     truncated: bool = False,
+    site: Origin | None = None,
     more: Callable[[RobotsTxt], Iterable[tuple[int, str, str]]] = lambda _: (),
 ) -> list[Finding]:
     """Return what is odd about a robots.txt, the greatest harm first, then by line.
@@ -93,6 +114,7 @@ def findings(
         body: the bytes of the file.
         max_bytes: as for `RobotsTxt.parse`.
         truncated: whether more was served than `body`.
+        site: where the file came from, None if that is not known.
         more: adds findings, each as its line, the name of its kind, and its text.
     """
     robotstxt = RobotsTxt.parse(body, max_bytes=max_bytes, cut=truncated)
@@ -109,6 +131,8 @@ def findings(
             unsorted.add(one)
     unsorted.update(_on_groups(robotstxt, groups, all_lines))
     unsorted.update(_on_crawlers(groups, all_lines))
+    unsorted.update(_on_sitemaps(robotstxt, site))
+    unsorted.update(read_otherwise(body[:max_bytes], all_lines, groups))
     return sorted(unsorted, key=lambda one: (_RANKS.index(one.kind), one.line, one.text))
 
 
@@ -268,6 +292,7 @@ def _on_crawlers(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator
         ]
         whom = shown(", ".join(names))
         yield from _on_rules(rules, whom, index)
+        yield from _on_parameters(rules)
         if not FOR_GOOGLE.isdisjoint(user_agents) and closing_rule(rules) is None:
             yield from _on_styles_and_scripts(rules, index)
         opened = _opened(rules, closed_to_all, index)
@@ -325,6 +350,79 @@ def _on_rules(rules: Iterable[Rule], whom: str, index: Index) -> Iterator[Findin
         best = index.kinds[not allow].best(stand_in(pattern), NO_RULE)
         if best > precedence_of(len(pattern), allow, line):
             yield finding(line, "shadowed rule", rule=rule, whom=whom, rival=at[line_of(best)])
+
+
+def _on_parameters(rules: Sequence[Rule]) -> Iterator[Finding]:
+    """Find rules for a parameter of any path that no rule for it in another place goes with.
+
+    "/*?name=" matches only where the parameter is the first one of a query.
+    """
+    firsts: dict[str, int] = {}
+    elsewhere = set()
+    for rule in rules:
+        parameter = _PARAMETER.search(rule.pattern)
+        if parameter is None:
+            continue
+        before, name = parameter.groups()
+        if before == "?":
+            firsts.setdefault(name, rule.line)
+        else:
+            elsewhere.add(name)
+    alone = [(line, name) for name, line in firsts.items() if name not in elsewhere]
+    if alone:
+        line, name = alone[0]
+        more = f" (so in {len(alone) - 1} more rules)" if alone[1:] else ""
+        what, how = shown(f"?{name}="), shown(f"&{name}=")
+        yield finding(line, "first parameter", what=what, how=how, more=more)
+
+
+def _on_sitemaps(robotstxt: RobotsTxt, site: Origin | None) -> Iterator[Finding]:
+    """Find sitemaps that nobody else can fetch, and those that the file itself forbids.
+
+    The rules are for the sitemaps of the `site`. If that is not known, they are for the one host
+    that all sitemaps have, if there is one.
+    """
+    listed: list[tuple[int, str, Origin]] = []
+    for line, url, _ in sitemap_lines_of(robotstxt)[:_MOST_SITEMAPS]:
+        if url is not None:
+            listed.append((line, url, Origin.of(url)))
+    hosts = {origin.host for _, _, origin in listed}
+    if site is not None:
+        hosts = {site.host}
+    for line, _, origin in listed:
+        if not (site is not None and origin.host in hosts) and _NOT_PUBLIC.fullmatch(origin.host):
+            yield finding(line, "sitemap on no public host", host=origin.host)
+    if len(hosts) == 1:
+        unknown_site = "" if site is not None else f", if this is the robots.txt of {shown(*hosts)}"
+        own = [(line, url) for line, url, origin in listed if origin.host in hosts]
+        yield from _on_own_sitemaps(robotstxt, own, unknown_site)
+
+
+def _on_own_sitemaps(
+    robotstxt: RobotsTxt, sitemaps: Sequence[tuple[int, str]], unknown_site: str
+) -> Iterator[Finding]:
+    """Find the first sitemap that each rule forbids. Sites that are closed as a whole have none."""
+    forbidden: dict[tuple[Rule, str], list[int]] = {}
+    work_left = _MOST_WORK
+    for name in ("*", *sorted(_LARGE)):
+        rules = robotstxt.rules_for(SEARCH_ENGINES.get(name, _ANY))
+        entries = entries_of(rules)
+        chars = _WORK_EACH + sum(len(rule.pattern) for rule in entries if "*" in rule.pattern)
+        work_left -= chars * sum(_WORK_EACH + len(url) for _, url in sitemaps)
+        if work_left < 0 or closing_rule(entries) is not None:
+            continue
+        for line, url in sitemaps:
+            rule = rules.verdict(url).rule
+            if rule is not None and not rule.allow and rule.pattern:
+                forbidden.setdefault((rule, name), []).append(line)
+    told: dict[Rule, tuple[list[str], list[int]]] = {}
+    for (rule, name), lines in forbidden.items():
+        told.setdefault(rule, ([], lines))[0].append(name)
+    for rule, (names, lines) in told.items():
+        more = f" (so with {len(lines) - 1} more)" if lines[1:] else ""
+        more += unknown_site
+        whom = ", ".join(names)
+        yield finding(lines[0], "sitemap disallowed", whom=whom, rule=rule, more=more)
 
 
 def _on_styles_and_scripts(rules: Iterable[Rule], index: Index) -> Iterator[Finding]:

@@ -102,6 +102,7 @@ _WORDS = {
         "no leading slash": (
             'no path begins like "{value}"{odd}: it begins with "/", without scheme and host'
         ),
+        "several paths": "commas part no paths, so this is one that no URL has: one rule a line",
         "space in a path": "no URL has white space in it: a space is %20 there; one rule a line",
         "regular expression": (
             'no crawler reads regular expressions: "{what}" is matched as it stands; "*" is '
@@ -129,6 +130,12 @@ _WORDS = {
         "odd character in a path": (
             "an HTML tag, or a character that cannot be seen or looks like another{what}: no URL "
             "is likely to have it, so retype the path"
+        ),
+        "sitemap disallowed": (
+            '{whom} may not fetch this sitemap: "{rule}" in line {rule.line} forbids it{more}'
+        ),
+        "sitemap on no public host": (
+            'nobody else can fetch a sitemap from "{host}": write the address of the site'
         ),
         "joined groups": (
             "in one group with the lines above, as no rule stands between: all have the same rules"
@@ -160,6 +167,48 @@ _WORDS = {
         "duplicate rule": '"{rule}" is already in line {other}',
         "index page": ('Google\'s parser takes it for the directory "{what}", too; others may not'),
         "path not escaped": "matched as {value}: write it so, for crawlers that do not escape",
+        "encoded twice": (
+            '"{what}" looks encoded twice: the rule matches no URL that has it decoded once'
+        ),
+        "first parameter": (
+            '"{what}" matches the first parameter of a query alone; a rule with "{how}" matches it '
+            "elsewhere{more}"
+        ),
+        # What others read otherwise, with the versions that were asked on 2026-11-28.
+        "blank line in a group": (
+            "a blank line ends a group for Python's urllib (3.9 to 3.14), linkchecker 10.2, Perl's "
+            "WWW::RobotRules 6.02, robotexclusionrulesparser 1.7, npm robots 0.10 and Ruby's "
+            "webrobots 0.1: they see no rules below it{more}"
+        ),
+        "byte order mark": (
+            "a byte order mark: Python's urllib (3.9 to 3.14), Protego 0.7 called by hand, "
+            "robotspy 0.13, wget 1.21, wget2 1.99, HTTrack 3.49, linkchecker 10.2 and Ruby's "
+            "webrobots 0.1 do not read this line; save the file without it"
+        ),
+        "group in parts": (
+            '"{user_agent}" has a group in line {other}, too: Python\'s urllib (3.9 to 3.14), '
+            "linkchecker 10.2, wget2 1.99, Perl's WWW::RobotRules 6.02, robotexclusionrulesparser "
+            "1.7, npm robots 0.10, robots-txt-guard 1.0 and Ruby's webrobots 0.1 read one alone"
+        ),
+        "empty rule first": (
+            "an empty rule before others: Python's urllib (3.9 to 3.14), linkchecker 10.2, wget "
+            "1.21, wget2 1.99, Perl's WWW::RobotRules 6.02, robotexclusionrulesparser 1.7 and npm "
+            "robots 0.10 take it for leave to fetch everything{more}"
+        ),
+        "escape in lower case": (
+            "an escape such as %2f: wget 1.21, Perl's WWW::RobotRules 6.02, texting-robots 0.2, "
+            "@nuxtjs/robots 6.2, robots-txt-guard 1.0, robots-txt-parser 2.0 and reppy2 0.3 do not "
+            "match it with %2F; write upper case{more}"
+        ),
+        "line end of CR": (
+            "a line that ends with CR alone: robotspy 0.13, wget 1.21, wget2 1.99, HTTrack 3.49, "
+            "@nuxtjs/robots 6.2, robots-txt-parse 2.0, ai-crawler-robots 1.0 and Ruby's webrobots "
+            "0.1 read on; end lines with LF"
+        ),
+        "long group": (
+            "HTTrack 3.49 keeps about 4 KiB of the paths of a group, so it forgets this rule and "
+            "those below"
+        ),
     },
 }
 KINDS: dict[str, FindingKind] = {}
@@ -170,12 +219,14 @@ for _level, _kinds in _WORDS.items():
 _NO_REMARKS = {
     "comment within a path",
     "dollar within a path",
+    "encoded twice",
     "index page",
     "name of no crawler",
     "not UTF-8",
     "odd character in a path",
     "path not escaped",
     "regular expression",
+    "several paths",
     "space in a path",
     "style or script",
 }
@@ -194,6 +245,8 @@ _REGEX = re.compile(
     rb"|\\[dws](?![A-Za-z])|\\[.?/+*()]"
     rb"|(?<=[^/*])/\.\*(?=/|\$?\Z)|\.\+(?=/|\$?\Z)|\A[^*]*[^*.]\.\*(?=\w)"
 )
+_SEVERAL_PATHS = re.compile(rb"[^?]*,\s*/")
+_ENCODED_TWICE = re.compile(rb"%25[0-9A-F]{2}")
 # a product token with a version, as in a User-Agent header
 _PRODUCT = re.compile(r"[A-Za-z_-]+/")
 # A whole header of one product: its name, a version, comments.
@@ -364,14 +417,13 @@ def _on_rule(line: Line, raw: bytes) -> Odd:
     path = line.value
     as_typed = as_written(raw).decode("utf-8", "ignore")  # cut if over-long
     odd = "".join(_ODD_IN_PATH.findall(as_typed))
+    yield from _on_several_paths(path)
     if path[:1] not in b"/*":
         yield "no leading slash", ""
     elif odd:
         yield "odd character in a path", _code_points(odd) or f" ({shown(odd)})"
     elif not as_typed.isascii():
         yield "path not escaped", ""
-    if len(path.split()) > 1:
-        yield "space in a path", ""
     before, hash_sign, _ = raw.partition(b"#")
     if hash_sign and path and not before[-1:].isspace():
         yield "comment within a path", ""
@@ -390,6 +442,17 @@ def _is_one_url(value: bytes) -> bool:
     if len(value.split()) > 1 or _LISTED_URL.match(value):
         return False
     return sitemap_url(value) is not None
+
+
+def _on_several_paths(path: bytes) -> Odd:
+    """Look for more than one path, and for a path that was escaped more than once."""
+    if _SEVERAL_PATHS.match(path):
+        yield "several paths", ""
+    elif len(path.split()) > 1:
+        yield "space in a path", ""
+    twice = _ENCODED_TWICE.search(path)
+    if twice is not None:
+        yield "encoded twice", text_of(twice[0])
 
 
 def _lost_scheme(key: bytes) -> str:

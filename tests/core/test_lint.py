@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_gbot_robots import RobotsTxt
+from scrapy_gbot_robots import Origin, RobotsTxt
 from scrapy_gbot_robots.core import lint
 from scrapy_gbot_robots.core.remarks import KINDS, LEVELS, NOTE, Finding
 from scrapy_gbot_robots.core.robots import lines_of
@@ -48,7 +48,7 @@ user-agent: *|disallow:|
 user-agent: a|user-agent: b|# both|disallow: /x||user-agent: *|disallow: /x
 user-agent: *|allow: /x/y|disallow: /x|disallow: /
 user-agent: googlebot-video|user-agent: somebot|disallow: /x|
-sitemap: https://example.com/s.xml|
+sitemap: https://e.com/s.xml|
 sitemap: https://e.com/i,j.xml|sitemap: https://e.com/?u=https://x,https://y
 user-agent: MJ12bot|user-agent: mj12bot/1.4|disallow: /
 user-agent: 360Spider|user-agent: AI2Bot|user-agent: Ai2Bot-Dolma|user-agent: img2dataset|user-agent: k2spider|disallow: /
@@ -74,7 +74,7 @@ user-agent: baiduspider|crawl-delay: 1|user-agent: *|disallow: /x
 user-agent: seznambot|request-rate: 1/10s|user-agent: *|disallow: /x
 user-agent: yandex|disallow: /x|clean-param: s /|host: e.com||user-agent: *|disallow: /x
 user-agent: *|disallow: /index.*|disallow: /*.js.*.gz|disallow: /.*|disallow: *.*$
-user-agent: *|disallow: /*?f[a]=1|disallow: /(x)|disallow: /sky+|disallow: /a\\b
+user-agent: *|disallow: /a?f[a]=1|disallow: /(x)|disallow: /sky+|disallow: /a\\b
 """
 
 
@@ -92,6 +92,12 @@ disallow: https://www.example.com/private/    no leading slash    without scheme
 disallow: $    no leading slash
 disallow: /a /b    space in a path
 disallow: /a\t/b    space in a path
+disallow: /a, /b    several paths    one rule a line
+disallow: /a,/b    several paths
+disallow: /a/ ,/b/,/c/    several paths
+disallow: /a%2520b/    encoded twice    "%2520" looks encoded twice
+disallow: /a%252Fb/    encoded twice    "%252F"
+disallow: /a%2f    escape in lower case    wget 1.21
 disalllow: /x    misspelt field    did you mean "disallow"?
 alow: /x    misspelt field    did you mean "allow"?
 dissallow: /x    typo
@@ -244,10 +250,11 @@ def test_a_line_earns_its_finding_which_says_what_to_do(line: str, kind: str, sa
 
 
 def test_over_long_line_is_told_and_a_character_that_its_limit_cuts_is_no_failure() -> None:
-    assert found(HEAD + b"disallow: /" + b"a" * 20_000) == [(2, "over-long")]
+    told = found(HEAD + b"disallow: /" + b"a" * 20_000)
+    assert told == [(2, "over-long"), (2, "long group")]
     for start in (b"disallow: /", b"disallow: /a"):
         told = found(HEAD + start + "\xfc".encode() * 20_000)
-        assert told == [(2, "over-long"), (2, "path not escaped")]
+        assert told == [(2, "over-long"), (2, "path not escaped"), (2, "long group")]
 
 
 def test_colon_that_is_none_is_named() -> None:
@@ -286,8 +293,8 @@ user-agent: MJ12bot|    1 group without rules    no rules follow: "MJ12bot" may
 user-agent: a|crawl-delay: 3||user-agent: b|user-agent: c|# d|user-agent: d|disallow: /    4 joined groups    all have
 user-agent: a|sitemap: https://a.example/s.xml|user-agent: b|disallow: /x    3 joined groups    no rule stands
 user-agent: a|crawl-delay: 9||user-agent: b|crawl-delay: 1    1 group without rules, 4 group without rules    "a" may
-user-agent: a|user-agent: b|disallow: /x||user-agent: a|allow: /x|    3 shadowed rule    for a: "Allow: /x" in line 6 matches
-user-agent: a|user-agent: b|disallow: /x||user-agent: a|user-agent: b|allow: /x    3 shadowed rule    for a, b: "
+user-agent: a|user-agent: b|disallow: /x||user-agent: a|allow: /x|    3 shadowed rule, 5 group in parts    for a: "Allow: /x" in line 6 matches
+user-agent: a|user-agent: b|disallow: /x||user-agent: a|user-agent: b|allow: /x    3 shadowed rule, 5 group in parts    for a, b: "
 user-agent: *|disallow: /x|disallow: /x    3 duplicate rule    is already in line 2
 """
 MANY_RULES = b"".join(b"disallow: /*/%s/%d?sort=*&page=\n" % (b"x" * 40, n) for n in range(300))
@@ -302,9 +309,9 @@ def test_what_several_lines_come_to_is_found(text: str, kinds: str, said: str) -
 
 def test_many_rules_are_compared_but_no_hostile_number_of_them() -> None:
     told = found(HEAD + MANY_RULES + b"disallow: /y\nallow: /y")
-    assert told == [(302, "shadowed rule")]
+    assert told == [(302, "shadowed rule"), (70, "long group")]
     hostile = b"".join(b"disallow: /*%s%d\n" % (b"a" * 60, n) for n in range(3_000))
-    assert found(HEAD + hostile * 2) == []
+    assert found(HEAD + hostile * 2) == [(65, "long group")]
 
 
 def test_file_that_a_limit_or_the_server_cut_off_is_an_error() -> None:
@@ -314,6 +321,39 @@ def test_file_that_a_limit_or_the_server_cut_off_is_an_error() -> None:
 
 # The lines after "user-agent: *", a kind of finding, and the line that such a finding is about.
 COMPARED = r"""
+disallow: /a%25    encoded twice
+disallow: /a%25zz    encoded twice
+disallow: /a?b=c,/d    several paths
+disallow: /a,b/    several paths
+disallow: /*?sort=    first parameter    2
+disallow: /a|disallow: *?sort=up*    first parameter    3
+disallow: /a|allow: /*?sort=up    first parameter    3
+disallow: /*?sort=|disallow: /*&sort=    first parameter
+disallow: /*?sort=|disallow: /*sort=    first parameter
+disallow: /*?*sort=    first parameter
+disallow: /search?q=    first parameter
+disallow: /*?sort=|user-agent: a|disallow: /*&sort=    first parameter    2
+disallow: /x|sitemap: http://localhost/sitemap.xml    sitemap on no public host    3
+disallow: /x|sitemap: http://dev.localhost:3000/sitemap.xml    sitemap on no public host    3
+disallow: /x|sitemap: http://127.0.0.1:22500/sitemap.xml    sitemap on no public host    3
+disallow: /x|sitemap: http://[::1]/sitemap.xml    sitemap on no public host    3
+disallow: /x|sitemap: http://example.com/sitemap.xml    sitemap on no public host    3
+disallow: /x|sitemap: https://www.example.org/sitemap.xml    sitemap on no public host    3
+disallow: /x|sitemap: https://undefined/sitemap.xml    sitemap on no public host    3
+disallow: /x|sitemap: https://www.your-domain.com/sitemap.xml    sitemap on no public host    3
+disallow: /x|sitemap: https://YOURDOMAIN.com/sitemap.xml    sitemap on no public host    3
+disallow: /x|sitemap: https://myexample.com/sitemap.xml    sitemap on no public host
+disallow: /x|sitemap: https://localhosting.com/sitemap.xml    sitemap on no public host
+disallow: /x|sitemap: https://1.127.0.1/sitemap.xml    sitemap on no public host
+disallow: /m|sitemap: https://e.com/m.xml    sitemap disallowed    3
+sitemap: https://e.com/m.xml|disallow: /*.xml$    sitemap disallowed    2
+disallow: /m|sitemap: https://e.com/m.xml|sitemap: https://e.com/m/2.xml    sitemap disallowed    3
+disallow: /m|allow: /m.xml|sitemap: https://e.com/m.xml    sitemap disallowed
+disallow: /m|sitemap: https://e.com/m.xml|sitemap: https://cdn.e.com/s.xml    sitemap disallowed
+disallow: /|sitemap: https://e.com/m.xml    sitemap disallowed
+disallow: /|sitemap: https://e.com/m.xml|user-agent: bingbot|disallow: /m    sitemap disallowed    3
+disallow: /m|user-agent: googlebot|disallow: /x|sitemap: https://e.com/m.xml    sitemap disallowed    5
+disallow: /x|user-agent: baiduspider|disallow: /m|sitemap: https://e.com/m.xml    sitemap disallowed
 disallow: /    whole site disallowed    2
 disallow: *    whole site disallowed    2
 disallow: /*    whole site disallowed    2
@@ -448,7 +488,7 @@ def test_each_kind_has_an_id_and_a_section_of_its_page_under_its_level() -> None
     for level in LEVELS:
         expected += [f"{level.capitalize()}s"]
         expected += [kind.id for kind in KINDS.values() if kind.level == level]
-    assert headings == expected
+    assert headings == [*expected, "What other parsers read otherwise"]
     assert all(re.fullmatch("[a-z0-9-]+", kind.id) for kind in KINDS.values())
 
 
@@ -490,6 +530,10 @@ MERGED = [
 @table(
     "body",
     row("merging", b"".join(MERGED)),
+    row(
+        "forbidden-sitemaps",
+        HEAD + b"disallow: /*a*b*c*d*e\n" * 9_000 + b"sitemap: http://e.com/abcdabcd\n" * 9_000,
+    ),
     row("preferences-that-say-nothing", HEAD + b"content-usage: X\n" * 29_000),
     row(
         "shared-rules",
@@ -501,6 +545,21 @@ MERGED = [
 def test_hostile_files_take_seconds_at_the_most(body: bytes) -> None:
     with time_below(120):
         findings(body)
+
+
+def test_a_sitemap_is_judged_by_the_rules_of_the_site_that_the_file_came_from() -> None:
+    body = HEAD + b"disallow: /m\nsitemap: https://cdn.e.com/m.xml\nsitemap: http://e.com/m.xml"
+    (finding,) = findings(body, site=Origin.of("https://e.com/"))
+    assert (finding.line, finding.kind) == (4, "sitemap disallowed")
+    expected = (
+        '*, Bingbot, Googlebot may not fetch this sitemap: "Disallow: /m" in line 2 forbids it'
+    )
+    assert finding.text == expected
+    (other,) = findings(HEAD + b"disallow: /m\nsitemap: https://e.com/m.xml")
+    assert other.text == f"{expected}, if this is the robots.txt of e.com"
+    own = HEAD + b"disallow: /m\nsitemap: http://localhost:8000/s.xml"
+    assert findings(own, site=Origin.of("http://localhost:8000/")) == []
+    assert found(own, site=Origin.of("http://e.com")) == [(3, "sitemap on no public host")]
 
 
 @pytest.mark.parametrize("field", ["\ufeffuser-agent", "user\u2011agent", "usr-agent"])

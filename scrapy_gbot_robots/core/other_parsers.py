@@ -1,0 +1,114 @@
+"""What parsers other than Google's read otherwise in a robots.txt: a note for each kind of it.
+
+A site's file is read by more programs than Google's crawlers. All that is noted here is right by
+RFC 9309 and for Google. Each note names the parsers that were seen to allow what the file forbids.
+
+Boundary: one note of each kind, at its first place. No verdict depends on a note.
+Source: 28 parsers, asked 23 questions each on 2026-11-28, in the versions that are named here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from .lines import BOM, UNKNOWN, USER_AGENT, Line, as_written, split_lines
+from .remarks import RULES, Finding, finding
+from .robots import Group, groups_by_agent
+
+_LOWER_ESCAPE = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
+_CR_ALONE = re.compile(rb"[^\r\n]\r(?=[^\r\n])")
+_HTTRACK_KEEPS = 4_096  # bytes of the paths of a group, an LF behind each; measured
+_OF_HTTRACK = {"*", "httrack"}  # the agents whose groups it follows
+
+
+def read_otherwise(
+    body: bytes, all_lines: Sequence[Line], groups: Sequence[Group]
+) -> Iterator[Finding]:
+    """Yield what other parsers read otherwise.
+
+    `body` has `all_lines`, and these `groups`.
+    """
+    first = all_lines[0]
+    if body.startswith(BOM) and first.kind != UNKNOWN:
+        yield finding(1, "byte order mark")
+    cr_alone = _CR_ALONE.search(body)
+    if cr_alone is not None:
+        yield finding(len(split_lines(body[: cr_alone.end()])) - 1, "line end of CR")
+    written = split_lines(body)
+    yield from _noted("blank line in a group", _blank_lines(all_lines, written))
+    yield from _noted("escape in lower case", _lower_escapes(all_lines, written))
+    yield from _noted("empty rule first", chain.from_iterable(map(_empty_rules, groups)))
+    yield from _on_parts(groups)
+    yield from _on_long_groups(groups)
+
+
+def _noted(kind: str, lines: Iterable[int]) -> Iterator[Finding]:
+    """Yield one note of `kind` on the first of `lines`; it says how many others there are."""
+    first, *others = [*lines] or [0]
+    if first:
+        more = f" (so in {len(others)} more places)" if others else ""
+        yield finding(first, kind, more=more)
+
+
+def _blank_lines(all_lines: Iterable[Line], written: Iterable[bytes]) -> Iterator[int]:
+    """Yield each first blank line between the last user-agent line of a group and its rules."""
+    is_open, blank = False, 0
+    for line, raw in zip(all_lines, written, strict=True):
+        if line.kind == USER_AGENT:
+            is_open, blank = True, 0
+        elif line.kind in RULES:
+            if is_open and blank:
+                yield blank
+            is_open = False
+        elif not raw:
+            blank = blank or line.number
+
+
+def _lower_escapes(all_lines: Iterable[Line], written: Iterable[bytes]) -> Iterator[int]:
+    """Yield the lines of rules whose path has an escape with a lower-case digit."""
+    for line, raw in zip(all_lines, written, strict=True):
+        if line.kind in RULES and _LOWER_ESCAPE.search(as_written(raw)):
+            yield line.number
+
+
+def _empty_rules(group: Group) -> Iterator[int]:
+    """Yield the line of a disallow rule without a path that stands before one with a path."""
+    empty = 0
+    for rule in group.rules:
+        if rule.allow:
+            continue
+        if not rule.pattern:
+            empty = empty or rule.line
+        elif empty:
+            yield empty
+            return
+
+
+def _rules_of(group: Group) -> set[tuple[bool, str]]:
+    return {(rule.allow, rule.pattern) for rule in group.rules}
+
+
+def _on_parts(groups: Sequence[Group]) -> Iterator[Finding]:
+    """Find the first agent whose rules stand in several groups, and are not the same in each."""
+    rules_of = [*map(_rules_of, groups)]
+    for agent, numbers in groups_by_agent(groups).items():
+        parts = [groups[number] for number in numbers if rules_of[number]]
+        if any(rules_of[number] != rules_of[numbers[0]] for number in numbers) and parts[1:]:
+            first, second = parts[0].user_agents[agent], parts[1].user_agents[agent]
+            yield finding(second, "group in parts", user_agent=agent, other=first)
+            return
+
+
+def _on_long_groups(groups: Iterable[Group]) -> Iterator[Finding]:
+    """Find groups of which HTTrack forgets the end."""
+    for group in groups:
+        if _OF_HTTRACK.isdisjoint(group.user_agents):
+            continue
+        kept = 0
+        for rule in group.rules:
+            kept += len(rule.pattern) + 1
+            if kept > _HTTRACK_KEEPS:
+                yield finding(rule.line, "long group")
+                return
