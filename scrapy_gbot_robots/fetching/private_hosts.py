@@ -53,13 +53,39 @@ def is_private(host: str) -> bool | None:
     the machine or in its domain.
     """
     name = host.rstrip(".").lower()
+    address = _address_of(name)
+    if address is not None:
+        return _is_private(address)
+    if "." not in name or name.endswith(_SUFFIXES):
+        return True
+    return None
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether `host`, in the form of `Origin.host`, means whoever asks for it: a loopback address.
+
+    Its text alone counts. An IPv4 address counts in all spellings.
+    """
+    name = host.rstrip(".").lower()
+    if name in {"localhost", "localhost.localdomain"} or name.endswith(".localhost"):
+        return True
+    address = _address_of(name)
+    if address is None:
+        return False
+    forms = [address]
+    if isinstance(address, IPv6Address):
+        forms += filter(None, [_ipv4_in(address)])
+    # connections to an unspecified address reach the machine, too
+    return any(form.is_loopback or form.is_unspecified for form in forms)
+
+
+def _address_of(name: str) -> IPv4Address | IPv6Address | None:
+    """The IP address that a host is; None if it is a name."""
     try:
         if name.startswith("["):
-            return _is_private(IPv6Address(name.strip("[]")))
-        return _is_private(IPv4Address(inet_aton(name)))
-    except (OSError, ValueError):  # it is a name
-        if "." not in name or name.endswith(_SUFFIXES):
-            return True
+            return IPv6Address(name.strip("[]"))
+        return IPv4Address(inet_aton(name))
+    except (OSError, ValueError):
         return None
 
 

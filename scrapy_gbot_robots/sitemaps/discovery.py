@@ -227,7 +227,7 @@ class SitemapFeed:
         """Show a sitemap to the handlers, then schedule and count a request for it.
 
         Raises:
-            Refused: the spider or a handler leaves it out.
+            Skipped: the spider or a handler leaves it out.
         """
         engine: Any = self._crawler.engine
         url = sitemap.url

@@ -39,7 +39,7 @@ from .discovery import (
     may_be_fed,
     reads_sitemap,
 )
-from .urls import Skipped, UrlCheck
+from .urls import Skipped, UrlCheck, check_machine
 
 _OK = range(200, 300)
 
@@ -161,6 +161,7 @@ class SitemapDownloaderMiddleware:
         try:
             self._check.listed(request.url)  # a redirect may lead to a URL with an impossible host
             self._check.check_host(request.url, source.get("robotstxt"))
+            check_machine(request.url, found_at)
             await self._check_address(request.url, found_at)
         except Skipped as refusal:
             count(self.crawler, refusal.stat)
@@ -171,7 +172,7 @@ class SitemapDownloaderMiddleware:
         """Check that a URL from a public host does not lead to a private address.
 
         Raises:
-            Refused: it does ("private"), or its name takes too long to resolve.
+            Skipped: it does ("private"), or its name takes too long to resolve.
         """
         if not self._check.refuses_private:
             return

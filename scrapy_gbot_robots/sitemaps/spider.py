@@ -62,6 +62,7 @@ _FATES = {
     "malformed": "malformed",
     "scheme": "of other schemes",
     "private": "on private hosts",
+    "loopback": "on the machine that crawls",
     "depth": "too deep",
     "duplicate": "seen before",
     "lost": "not fetched",
@@ -417,7 +418,7 @@ class RobotsSitemapSpider(SitemapSpider):
         The spider's patterns see the URL as the file has it, as in Scrapy.
 
         Raises:
-            Refused: it must not be followed.
+            Skipped: it must not be followed.
         """
         whole, url, origin = self._feed.check.listed(loc, response.url)
         if is_sitemap:

@@ -25,7 +25,7 @@ from w3lib.url import safe_url_string
 
 from ..core.robots import RobotsTxt, sitemap_lines_of
 from ..core.urls import Origin, as_text, origin_of_robots_txt, shown
-from ..fetching.private_hosts import is_private
+from ..fetching.private_hosts import is_private, is_this_machine
 from ..meta import CHECKED, SITEMAP
 from ..settings import GbotSettings
 from .reader import MOST_URL_CHARS, URL
@@ -38,6 +38,7 @@ RULES = {
     "capped": "GBOT_ROBOTS_MAX_SITEMAPS",
     "skipped/host": "GBOT_ROBOTS_SITEMAPS_HOSTS",
     "skipped/private": "GBOT_ROBOTS_DENY_PRIVATE",
+    "skipped/loopback": "the rule that no other host leads to the machine that crawls",
     "skipped/follow": "the spider's sitemap_follow",
     "skipped/depth": f"the bound of {MOST_LEVELS} sitemap indexes above it",
     "skipped/scheme": "the scheme of its URL",
@@ -130,6 +131,7 @@ class UrlCheck(NamedTuple):
                 listed.add(url)
                 counts["found"] += 1
                 self.check_host(url, robots_url)
+                check_machine(url, robots_url)
                 self._check_number(url, len(before) + len(chosen))
             except Skipped as refusal:
                 counts[refusal.stat] += 1
@@ -151,7 +153,7 @@ class UrlCheck(NamedTuple):
         resolved by that of the file, as Scrapy 2.20 does, if that is given.
 
         Raises:
-            Refused: the URL is not followed. It is not absolute, or has no host ("malformed"), or
+            Skipped: the URL is not followed. It is not absolute, or has no host ("malformed"), or
             has another "scheme", or a public file leads to a "private" host.
         """
         whole = text.strip()
@@ -184,11 +186,12 @@ class UrlCheck(NamedTuple):
         stands as an index of level 0; if the spider has named it, the sitemap may be on any host.
 
         Raises:
-            Refused: the sitemap is not followed ("host" or "depth"). Some sitemap indexes lead on
-            without end.
+            Skipped: the sitemap is not followed ("host", "loopback" or "depth"). Some sitemap
+            indexes lead on without end.
         """
         source = file.meta.get(SITEMAP, {})
         self.check_host(url, source.get("robotstxt"))
+        check_machine(url, file.url)
         level = source.get("level", 0)
         if origin_of_robots_txt(file.url) is None:
             level += 1
@@ -201,7 +204,7 @@ class UrlCheck(NamedTuple):
 
         With GBOT_ROBOTS_DENY_PRIVATE, the addresses of another host are still to be looked up.
         """
-        if self.refuses_private and Origin.of(request.url).host != Origin.of(file_url).host:
+        if self.refuses_private and _host_of(request.url) != _host_of(file_url):
             return
         request.meta[CHECKED] = request.url
 
@@ -211,7 +214,7 @@ class UrlCheck(NamedTuple):
         If no robots.txt lists it, it may be anywhere.
 
         Raises:
-            Refused: it is not ("host").
+            Skipped: it is not ("host").
         """
         if self.hosts == "any" or not robots_url:
             return
@@ -221,6 +224,28 @@ class UrlCheck(NamedTuple):
             return
         if self.hosts == "same-host" or _domain_of(host) != _domain_of(robots_host):
             raise Skipped("skipped/host", url)
+
+
+def check_machine(url: str, found_at: str) -> None:
+    """Check that a sitemap is not on a loopback address that the file at `found_at` cannot mean.
+
+    Tools write such a URL where nobody has told them the address of the site. A file on loopback,
+    or on disk, may mean it.
+
+    Raises:
+        Skipped: the file is on another host, and the sitemap on loopback ("loopback").
+    """
+    finder = _host_of(found_at)
+    if finder and is_this_machine(Origin.of(url).host) and not is_this_machine(finder):
+        raise Skipped("skipped/loopback", url)
+
+
+def _host_of(url: str) -> str:
+    """The host of a URL; "" if it has none, as that of a file on disk."""
+    try:
+        return Origin.of(url).host
+    except ValueError:
+        return ""
 
 
 def _domain_of(host: str) -> str:

@@ -194,6 +194,47 @@ async def test_sitemaps_inside_are_refused(
     assert asked(proxy) >= refused  # by default they may live anywhere
 
 
+MACHINE = "http://localhost/by-line.xml", "http://[::1]/by-index.xml", "http://127.1/by-redirect"
+TO_MACHINE: dict[str, Content] = {
+    f"{PUBLIC}/robots.txt": sitemap_lines(MACHINE[0], REDIRECTED, INDEX),
+    REDIRECTED: redirect(MACHINE[2]),
+    INDEX: xml(index(MACHINE[1], PART)),
+    PART: xml(urlset(f"{PUBLIC}/page")),
+    "*": Reply(404),
+}
+
+
+@table(
+    "spider, start, counted",
+    row("by-spider", Sitemaps, {"start_urls": [f"{PUBLIC}/"]}, 3),
+    row("by-host", Hosts, {"hosts": f"{PUBLIC}/"}, 2),
+    row("by-file", Sitemaps, {"sitemap_urls": [f"{PUBLIC}/robots.txt"]}, 3),
+)
+@in_reactor
+async def test_sitemaps_on_the_machine_itself_are_skipped_whatever_the_settings_are(
+    proxy: Site, spider: Any, start: Any, counted: int
+) -> None:
+    proxy.pages = dict(TO_MACHINE)
+    crawler = await crawl(spider, {"GBOT_ROBOTS_SITEMAPS": "feed"}, **start)
+    assert set(proxy.paths()) == {f"{PUBLIC}/robots.txt", *BY_ROBOTS_TXT}
+    assert stats(crawler)["gbot_robots/sitemaps/skipped/loopback"] == counted
+    of_entries = stats(crawler).get("gbot_robots/sitemaps/entries/loopback", 0)
+    assert of_entries == 3 - counted
+
+
+@table(
+    "host, is_machine",
+    *[(host, True) for host in "localhost LOCALHOST. a.localhost localhost.localdomain".split()],
+    *[(host, True) for host in "127.0.0.1 127.9.9.9 127.1 2130706433 0x7f000001 0.0.0.0".split()],
+    *[(host, True) for host in "[::1] [::] [::ffff:127.0.0.1] [::7f00:1]".split()],
+    *[(host, False) for host in "localhost.example notlocalhost e.example 10.0.0.1".split()],
+    *[(host, False) for host in "128.0.0.1 1.127.0.1 [::2] [fe80::1] [2001:db8::1]".split()],
+    *[(host, False) for host in "nolocalhost.localdomain router.local".split()],
+)
+def test_host_means_the_machine_that_asks(host: str, is_machine: bool) -> None:
+    assert private_hosts.is_this_machine(host) == is_machine
+
+
 NAMED = {"sitemap_urls": ["http://10.0.0.1/s.xml", f"{PUBLIC}/far.xml"]}
 
 
