@@ -56,7 +56,10 @@ def status_of(
                 status = run(out, err)
                 out.flush()
         except (ValueError, ImportError, StorageError) as error:
-            err.say((f"{name}: error: {shown(str(error), _MOST_ERROR)}", "bad"))
+            text = shown(str(error), _MOST_ERROR)
+            if advice := getattr(error, "advice", ""):
+                text = f"{text}. {advice}"
+            err.say((f"{name}: error: {text}", "bad"))
             status = FAILED
         except KeyboardInterrupt as error:
             status = INTERRUPTED

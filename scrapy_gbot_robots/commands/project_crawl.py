@@ -36,7 +36,7 @@ from ..obeying.identity import of_project
 from ..policy.outages import decide, renew
 from ..policy.overrides import read_overrides
 from ..settings import GbotSettings, Words
-from ..storage.base import Storage
+from ..storage.base import Storage, StorageError
 from ..storage.client import StorageClient, choice_of
 from ..storage.memory import MemoryStorage
 from .ending import CommandError
@@ -104,9 +104,14 @@ def opened_storage(words: Words) -> tuple[Storage, str]:
     gbot = GbotSettings.of(settings)
     try:
         choice = choice_of(gbot, Crawler(Spider, settings))
+        if choice.file is not None and not choice.file.exists():  # its path may be mistyped
+            raise StorageError(f"{choice.file} does not exist")  # noqa: TRY301  as any failure
         storage = choice.opens()
     except Exception as error:
-        raise CommandError(f"the storage {gbot.storage} cannot be opened: {error}") from error
+        what = f"the storage {gbot.storage} cannot be opened: {error}"
+        if advice := getattr(error, "advice", ""):
+            what = f"{what}. {advice}"
+        raise CommandError(what) from error
     if isinstance(storage, MemoryStorage):
         raise CommandError(
             'nothing is stored between runs: GBOT_ROBOTS_STORAGE is "memory", or there is no '

@@ -20,7 +20,14 @@ class StorageError(Exception):
     """A storage cannot be used now, but perhaps later.
 
     The driver's own error is the `__cause__`.
+
+    Attributes:
+        advice: what helps, a sentence without its dot; "" if that is not known.
     """
+
+    def __init__(self, text: str = "", advice: str = "") -> None:
+        super().__init__(text)
+        self.advice = advice
 
 
 class Storage(ABC):

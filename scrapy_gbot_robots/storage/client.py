@@ -41,6 +41,7 @@ from ..concurrency import Background, OneThread, pause, within
 from ..core.urls import shown
 from ..policy.outages import Entry
 from ..settings import STORAGES, GbotSettings, project_folder
+from . import advice
 from .base import Storage, StorageError
 from .memory import MemoryStorage
 
@@ -55,12 +56,8 @@ CALL_SECS = 10.0  # the longest wait for a call
 CLOSE_SECS = 5.0  # how long a storage may delay the end of a crawl
 THREADS = 8  # that make calls: a server far away serves so many origins at a time
 
-_REMEDIES = {
-    "sqlite": "Free or repair the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file "
-    "that this process can write",
-    "redis": "Check that this Redis runs; "
-    "GBOT_ROBOTS_REDIS_URL or GBOT_ROBOTS_REDIS_CLIENT names it",
-}
+_ADVICE = {"sqlite": advice.FILE, "redis": advice.NO_CONNECTION}  # if nothing more is known
+_OWN_CLASS = "Look into the class that GBOT_ROBOTS_STORAGE names"
 logger = logging.getLogger(__name__)
 
 
@@ -73,6 +70,7 @@ class StorageChoice(NamedTuple):
     name: str  # "memory", "sqlite", "redis" or the path of a class
     opens: Callable[[], Storage]  # this may wait for a disk or a network
     words: str  # for people: which it is, where it is, and why
+    file: Path | None = None  # of SQLite
 
 
 def sqlite_of_project() -> Path | None:
@@ -88,11 +86,11 @@ def sqlite_of_project() -> Path | None:
 
 
 def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
-    """Return the storage that the settings name; of SQLite, the file is made if there is none.
+    """Return the storage that the settings name. Nothing is opened yet.
 
     Raises:
         ImportError: the storage's class or its driver is not installed.
-        ValueError: a setting names an object that is no storage's class, or another program's file.
+        ValueError: a setting names an object that is no storage's class.
     """
     name = settings.storage
     if name == "redis":
@@ -112,16 +110,30 @@ def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
             "memory", MemoryStorage, f"memory: {why}, so nothing is kept for the next run"
         )
     # only the module in use is imported
-    from .sqlite import ForeignFileError, SqliteStorage  # noqa: PLC0415
+    from .sqlite import SqliteStorage  # noqa: PLC0415
 
     opens = partial(SqliteStorage, path, max_body=settings.max_bytes)
-    try:
-        opens().close()
-    except ForeignFileError as error:
-        raise ValueError(str(error)) from error
-    except StorageError:  # if it lasts, the log says so when a look-up needs the storage
-        pass
-    return StorageChoice(name, opens, f"sqlite at {path.absolute()}")
+    return StorageChoice(name, opens, f"sqlite at {path.absolute()}", path.absolute())
+
+
+def opened_choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
+    """Return the storage that the settings name; of SQLite, the file is made if there is none.
+
+    Raises:
+        ImportError: as `choice_of`.
+        ValueError: as `choice_of`, or the file is another program's.
+    """
+    choice = choice_of(settings, crawler)
+    if choice.file is not None:
+        from .sqlite import ForeignFileError  # noqa: PLC0415  as above
+
+        try:
+            choice.opens().close()
+        except ForeignFileError as error:
+            raise ValueError(str(error)) from error
+        except StorageError:  # if it lasts, the log says so when a look-up needs the storage
+            pass
+    return choice
 
 
 def redis_choice(settings: GbotSettings, scrapy_settings: BaseSettings | None) -> StorageChoice:
@@ -193,10 +205,9 @@ class StorageClient:
 
     @classmethod
     def of(cls, settings: GbotSettings, crawler: Crawler) -> StorageClient:
-        """The storage of a crawl. Raises what `choice_of` raises."""
-        return cls(
-            choice_of(settings, crawler), crawler, LEASE_SECS_PER_TIMEOUT * settings.timeout_secs
-        )
+        """The storage of a crawl. Raises what `opened_choice_of` raises."""
+        choice = opened_choice_of(settings, crawler)
+        return cls(choice, crawler, LEASE_SECS_PER_TIMEOUT * settings.timeout_secs)
 
     def report(self) -> None:
         """Name the storage in the log, and count it in the stats."""
@@ -306,7 +317,7 @@ class StorageClient:
             "The robots.txt storage failed: %s. Until it answers again, "
             "this process keeps robots.txt files in memory, for itself. %s",
             _in_words(error, CALL_SECS),
-            _REMEDIES.get(self._choice.name, "Look into the class that GBOT_ROBOTS_STORAGE names"),
+            getattr(error, "advice", "") or _ADVICE.get(self._choice.name, _OWN_CLASS),
             exc_info=None if says_it_all else error,
         )
 

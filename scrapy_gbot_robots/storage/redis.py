@@ -32,6 +32,7 @@ from typing import Any
 
 from ..core.lines import MAX_BYTES
 from ..policy.outages import KEEP_DAYS, Entry
+from .advice import on_redis
 from .base import Storage, StorageError
 from .codec import decode, encode, most_bytes
 
@@ -114,8 +115,13 @@ class RedisStorage(Storage):
         """Make a client of the server as it is now."""
         try:
             client = self._make_client()
-        except (redis.RedisError, OSError) as error:
-            raise StorageError(f"{self.server} makes no client now: {error}") from error
+        except StorageError:
+            raise
+        except Exception as error:
+            if not isinstance(error, OSError) and not _is_of_a_driver(error):
+                raise  # a fault in the user's own code
+            what = f"{self.server} makes no client now: {_in_words(error)}"
+            raise StorageError(what, on_redis(error)) from error
         if client.get_encoder().decode_responses:
             raise StorageError(
                 f"the client of {self.server} must return bytes: "
@@ -138,7 +144,8 @@ class RedisStorage(Storage):
             with suppress(Exception):
                 client.close()
             self._client = None
-            raise StorageError(f"cannot use Redis at {self.server}: {error}") from error
+            what = f"cannot use Redis at {self.server}: {_in_words(error)}"
+            raise StorageError(what, on_redis(error)) from error
 
     def get(self, origin: str) -> Entry | None:
         """Return the entry of `origin`."""
@@ -245,6 +252,16 @@ def client_of(url: str) -> Any:
         return redis.Redis.from_url(url, protocol=2, **options)
     except ValueError as error:
         raise StorageError(f"not a Redis URL: {error}") from error
+
+
+def _in_words(error: BaseException) -> str:
+    """Name the class before the text: redis-py takes the code, such as MOVED, out of that."""
+    return f"{type(error).__name__}: {error}"
+
+
+def _is_of_a_driver(error: BaseException) -> bool:
+    modules = {cls.__module__.partition(".")[0] for cls in type(error).__mro__}
+    return not modules.isdisjoint({"redis", "valkey"})
 
 
 def _key(kind: str, origin: str) -> str:

@@ -27,6 +27,7 @@ from typing import Any
 
 from ..core.lines import MAX_BYTES
 from ..policy.outages import KEEP_DAYS, Entry
+from .advice import on_sqlite
 from .base import Storage, StorageError
 from .codec import decode, encode, most_bytes
 
@@ -198,7 +199,9 @@ class SqliteStorage(Storage):
                     self._set_aside(error)
                     return self._execute(statement, values)
             except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
-                raise StorageError(f"cannot use {self._path}: {error}") from error
+                why, advice = on_sqlite(error, self._path)
+                what = f"cannot use {self._path}: {error}"
+                raise StorageError(f"{what}; {why}" if why else what, advice) from error
 
     def _execute(self, statement: str, values: tuple[object, ...]) -> tuple[list[Any], int]:
         if self._connection is None:
@@ -257,12 +260,12 @@ class SqliteStorage(Storage):
         # To close a file that SQLite has open here, as a look into it does, would end SQLite's
         # locks on it.
         self._disconnect()
+        if _inode_of(self._path) == self._inode and not self._is_ours():
+            raise ForeignFileError(_FOREIGN % self._path) from error  # and nothing lies beside it
         with _alone(self._path):
             if _inode_of(self._path) != self._inode:
                 return
-            with self._path.open("rb") as file:
-                header = file.read(_APPLICATION_ID_AT + 4)
-            if header[_APPLICATION_ID_AT:] != _APPLICATION_ID.to_bytes(4, "big"):
+            if not self._is_ours():
                 raise ForeignFileError(_FOREIGN % self._path) from error
             aside = Path(f"{self._path}.set-aside-{time.time():.3f}")
             for part in ("-wal", "-shm", ""):  # the file itself last
@@ -274,6 +277,12 @@ class SqliteStorage(Storage):
             error,
             aside.name,
         )
+
+    def _is_ours(self) -> bool:
+        """Whether the header of the file, which is not open here, says that it is ours."""
+        with self._path.open("rb") as file:
+            header = file.read(_APPLICATION_ID_AT + 4)
+        return header[_APPLICATION_ID_AT:] == _APPLICATION_ID.to_bytes(4, "big")
 
 
 def _today() -> int:

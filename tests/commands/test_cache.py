@@ -115,3 +115,14 @@ def test_entries_in_a_redis_are_listed_and_forgotten(project: Path) -> None:
     assert forgotten.out == f"https://a.example: forgotten\n1 origin forgotten {where}"
     assert empty.out == f"0 origins {where}"
     assert [ended.status for ended in (shown, forgotten, empty)] == [0, 0, 0]
+
+
+def test_file_that_does_not_exist_is_told_and_not_made(project: Path) -> None:
+    settings = ("-s", "GBOT_ROBOTS_SQLITE_PATH=typo/robots.sqlite")
+    before = sorted(project.rglob("*"))
+    for act in ("list", "show", "forget --all", "forget a.example"):
+        ended = run_here("cache", *act.split(), *settings, cwd=project)
+        assert ended.status == 2
+        path = project / "typo/robots.sqlite"
+        assert ended.err.endswith(f"the storage sqlite cannot be opened: {path} does not exist\n")
+        assert sorted(project.rglob("*")) == before

@@ -20,7 +20,7 @@ from scrapy_gbot_robots.concurrency import within
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.storage import client as client_module
-from scrapy_gbot_robots.storage.base import Storage
+from scrapy_gbot_robots.storage.base import Storage, StorageError
 from scrapy_gbot_robots.storage.client import StorageChoice, StorageClient, choice_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
@@ -232,6 +232,21 @@ async def test_lease_lasts_twice_as_long_as_a_fetch_may(redis_url: str) -> None:
         await client.close()
 
 
+class Failing(MemoryStorage):
+    def find(self, *_: object) -> tuple[Entry | None, str | None]:
+        raise StorageError("cannot use it: FullError: it is full", "Free it")
+
+
+@as_scrapy_runs_it
+async def test_warning_of_a_failure_ends_with_what_helps(caplog: pytest.LogCaptureFixture) -> None:
+    async with opened(Failing) as entries:
+        await entries.find(ORIGIN, bool)
+    (warning,) = (each for each in caplog.records if each.levelno == logging.WARNING)
+    text = warning.getMessage()
+    assert text.startswith("The robots.txt storage failed: cannot use it: FullError: it is full.")
+    assert text.endswith(". Free it")
+
+
 class OfACrawler(MemoryStorage):
     """Is made by its `from_crawler`, and notes for which crawl and in which thread."""
 
@@ -297,7 +312,7 @@ def test_sqlite_lives_in_the_data_directory_of_a_project(
     monkeypatch.chdir(inner)
     path = project / ".scrapy" / "gbot_robots" / "robots.sqlite"
     assert choice_of(settings, crawler).words == f"sqlite at {path}"
-    path.unlink()
+    assert not path.exists()  # it is made when the crawl opens it
     monkeypatch.setattr("scrapy_gbot_robots.storage.client.data_path", read_only)
     words = choice_of(settings, crawler).words
     assert words == f"sqlite at {path}", "so opening the storage fails, and the log has the error"
