@@ -42,6 +42,7 @@ MISSING = {"missing.html": PAGE % (b"Page not found", b"404 - Page not found")}
 FOLDERS: dict[str, Mapping[str, bytes]] = {
     "rules": {"robots.txt": RULES, **PAGES},
     "none": {**MAINTENANCE, **MISSING, **PAGES},
+    "errors": {"404.html": PAGE % (b"Not here", b"Not here")},
     "empty": {"robots.txt": b"", **PAGES},
     "application": {"index.html": PAGE % (b"Shop", b"Shop")},
     "long": {"robots.txt": LONG, **PAGES},
@@ -340,6 +341,7 @@ def nginx(lane: Lane, rows: Mapping[str, Row]) -> None:
         f"http {{ include /etc/nginx/mime.types; access_log off; {' '.join(paths)}\n"
         "limit_req_zone $binary_remote_addr zone=a:1m rate=1r/m;\n"
         "limit_req_zone $binary_remote_addr zone=b:1m rate=1r/m;\n"
+        "limit_req_zone $binary_remote_addr zone=c:1m rate=1r/m;\n"
         f"proxy_cache_path {folder}/cache keys_zone=cache:1m;\n"
         + lane.filled_in("ssl_certificate @certificate@; ssl_certificate_key @certificate@;\n")
         + "\n".join(servers)
@@ -381,7 +383,7 @@ def caddy(lane: Lane, rows: Mapping[str, Row]) -> None:
     path = program("caddy")
     sites = ["{\nadmin off\nauto_https off\n}"]
     for name, row in rows.items():
-        host = "shop.example" if row.id == "S2.27-another-name" else "127.0.0.1"
+        host = "shop.example" if "another-name" in row.id else "127.0.0.1"
         config = lane.filled_in(row.config, name)
         sites.append(f"http://{host}:{lane.ports[name]} {{\nbind 127.0.0.1\n{config}\n}}")
     file = lane.file("Caddyfile", "\n".join([*sites, ""]))

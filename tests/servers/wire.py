@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Any
 
-ENOUGH_SECS = 3  # for a server on loopback to send a whole robots.txt, if it means to
+ENOUGH_SECS = (
+    8  # for a server on loopback to send all that it means to; HAProxy tries a dead one for three
+)
 
 
 @dataclass(frozen=True)
