@@ -4,8 +4,8 @@ A pattern matches the beginning of a path. "*" stands for any run of characters.
 of the pattern stands for the end of the path. Nothing else is special.
 
 Each literal segment between stars is taken where it first occurs. That leaves most room for what
-follows, so the search never has to go back, and takes at most pattern x path steps. No regular
-expression is built from a rule. For the pattern "/a*b*c" and the path "/axbbc": "/a" at 0, "b" at
+follows, so the search never has to go back, and takes at most pattern x path steps. No pattern
+becomes a regular expression. For the pattern "/a*b*c" and the path "/axbbc": "/a" at 0, "b" at
 3, "c" at 5.
 
 A crawl asks most hosts only a few times. For them an index (rule_index.py) costs more time and

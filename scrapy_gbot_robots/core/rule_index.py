@@ -52,8 +52,9 @@ have each pattern tried: `takes_long` of rules.py assumes no better.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import itemgetter
 
@@ -177,6 +178,7 @@ class _OneKind:
         "_by_piece",
         "_highest",
         "_hung",
+        "_may_hold_a_piece",
         "_parents",
         "_tried",
         "head",
@@ -193,6 +195,7 @@ class _OneKind:
         hung, needles = _filed(wild)
         self._highest = max((*plain.values(), *wild.values()), default=0)
         self._by_piece: dict[str, list[Filed]] = {}  # patterns by a piece of their needle
+        self._may_hold_a_piece: Callable[[str], object] = bool  # asked of a path
         self._tried = self.needles = needles  # `_tried`: those that are filed nowhere
         if len(needles) > _FEW_NEEDLES:
             self._file(needles)
@@ -231,6 +234,12 @@ class _OneKind:
                 if len(last) < len(crowd):
                     crowd = last
             crowd.append(filed)
+        # Of each place in the pieces its characters. It is the one regular expression that is made
+        # of rules, and takes at most `_PIECE` steps for each character of a path.
+        pieces = [piece for piece, crowd in by_piece.items() if crowd]
+        places = ["".join(sorted(set(chars))) for chars in zip(*pieces, strict=True)]
+        pattern = "".join([f"[{re.escape(chars)}]" for chars in places])
+        self._may_hold_a_piece = re.compile(pattern).search
 
     def best(self, path: str, best: int) -> int:
         """Return the highest precedence over `best` of a rule that matches `path`.
@@ -253,7 +262,7 @@ class _OneKind:
                 number = parents[number]
         if self._tried:
             best = _best_of(self._tried, path, best)
-        if self._by_piece:
+        if self._by_piece and self._may_hold_a_piece(path):
             return self._best_filed(path, best)
         return best
 

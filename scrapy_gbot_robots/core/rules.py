@@ -9,6 +9,7 @@ and for the length of "*" and "$", Google's parser.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,7 @@ _BYTES_PER_CONTENT_LINE = 150  # without its text
 _TRIES = 25
 _ORDINARY_PATH = 80  # characters; to try a path of twice as many may take twice as long
 _PATHS_IN_A_TRY = 8  # to ask about so many paths at once takes about as long as a try
+_SPLIT_AGAIN_CHARS = 2_000  # of patterns: to split them takes microseconds
 _MANY_RULES = 1_500  # to try so many, or to index them, takes milliseconds
 
 # A question that may take longer than this counts as long. The others are for the estimate, and
@@ -80,6 +82,7 @@ class Rules:
         "_disallows",
         "_group",
         "_index",
+        "_quick",
         "_site",
         "_spent",
         "_undecided",
@@ -109,6 +112,8 @@ class Rules:
         # the verdict if no rule decides, once it was asked for
         self._undecided: Verdict | None = None
         self._spent = 0  # what trying the rules has cost
+        # how many characters a URL may have that is judged quickly, and with which index
+        self._quick: tuple[Index | None, float] | None = None
         # How URLs of the last site begin, up to and with the first slash of their path, and where
         # that slash is. Only the index asks for it.
         self._site: tuple[str | tuple[()], int] = _NO_SITE
@@ -133,8 +138,8 @@ class Rules:
         if index is None:
             path = path_of(url)
             allowed = is_allowed(self._kinds(path), path)
-            if allowed and self._spent == 1:  # most hosts are asked once; refusals are explained
-                self._disallows.tried = self._allows.tried = None
+            if allowed and self._spent == 1:
+                self._forget_split()
             return allowed
         site, slash = self._site
         try:
@@ -174,6 +179,13 @@ class Rules:
         """Return whether `url` may be fetched, with the rule that decides."""
         path = path_of(url)
         precedence = decider(self._kinds(path), path)
+        verdict = self._verdict_of(precedence)
+        if verdict.allowed and self._spent == 1:
+            self._forget_split()
+        return verdict
+
+    def _verdict_of(self, precedence: int) -> Verdict:
+        """Return the verdict of the rule with that precedence."""
         if precedence == NO_RULE:
             if self._undecided is None:
                 self._undecided = self._verdict_of_no_rule()
@@ -192,6 +204,16 @@ class Rules:
         """
         rule = self._allows.empty_rule() or self._disallows.empty_rule()
         return Verdict(True, rule, EMPTY_RULE if rule else self._unmatched, self._group)
+
+    def _forget_split(self) -> None:
+        """Free what the first question has taken apart: most hosts are asked once.
+
+        A long text stays apart, because to split it again would take too long. A refusal is
+        followed by a question for its rule.
+        """
+        for patterns in (self._allows, self._disallows):
+            if len(patterns.text) <= _SPLIT_AGAIN_CHARS:
+                patterns.tried = None
 
     def _kinds(self, *paths: str) -> Kinds:
         """Return what to ask about some paths: the rules one by one, or the index.
@@ -256,8 +278,9 @@ def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
 def disallowed_among(rules: Rules, paths: Collection[str]) -> set[str]:
     """Return those of some paths that `rules` disallow.
 
-    The paths are as `path_of` gives them. It is faster than to ask about each: most URLs of a site
-    begin as no rule does.
+    The paths are as `path_of` gives them, and one that begins with two slashes holds no "%": an
+    index would read it as a URL without a scheme. This is faster than to ask about each path: most
+    URLs of a site begin as no rule does.
     """
     return rules._disallowed(paths)  # noqa: SLF001
 
@@ -269,19 +292,34 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
     such a question in a thread. The estimate is on the safe side: each pattern with a wildcard
     counts as the most hostile one, and as one that is tried.
     """
+    quick = rules._quick  # noqa: SLF001
+    if quick is None or quick[0] is not rules._index:  # noqa: SLF001
+        quick = rules._quick = _quick_chars(rules)  # noqa: SLF001
+    chars = len(url)
+    if not url.isascii():
+        chars *= _BYTES_ESCAPED
+    return chars > quick[1]
+
+
+def _quick_chars(rules: Rules) -> tuple[Index | None, float]:
+    """Return up to how many characters of a URL no question takes long, and the index so far.
+
+    The number is negative if each question may.
+    """
+    index = rules._index  # noqa: SLF001
     if len(content_lines_of(rules)) > _MANY_CONTENT_LINES:
-        return True
-    chars = len(url) if url.isascii() else _BYTES_ESCAPED * len(url)
+        return index, -1.0
     wildcard_chars = sum(_CHARS_PER_BYTE * len(raw) for _, raw in content_lines_of(rules))
     kinds = rules._allows, rules._disallows  # noqa: SLF001
-    index = rules._index  # noqa: SLF001
     if index is not None:
         wildcard_chars += index.wildcard_chars
     elif sum(len(patterns.lines) for patterns in kinds) > _MANY_RULES:
-        return True
+        return index, -1.0
     else:
         wildcard_chars += sum(len(kind.text) for kind in kinds if "*" in kind.text)
-    return wildcard_chars * (_NS_OF_CHAR + _NS_OF_COMPARISON * chars) > _LONG_NS
+    if not wildcard_chars:
+        return index, math.inf
+    return index, (_LONG_NS / wildcard_chars - _NS_OF_CHAR) / _NS_OF_COMPARISON
 
 
 def entries_of(rules: Rules) -> list[Rule]:

@@ -317,3 +317,28 @@ def test_of_thousands_of_patterns_hardly_one_is_tried_whose_segments_come_in_ano
     monkeypatch.setattr(rule_index, "matches", lambda pattern, _: tries.append(pattern))
     assert decider(index.kinds, path) == NO_RULE
     assert len(tries) < 100  # where the halves meet, different characters follow
+
+
+@table(
+    "allows, splits",
+    row("few", 10, 2),  # freed after the first question: most hosts are asked once
+    row("thousands", 14_000, 1),
+)
+def test_allowed_takes_rules_apart_no_more_often_than_verdict(
+    allows: int, splits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ["user-agent: *", "disallow: /", *(f"allow: /a{number}/" for number in range(allows))]
+    split = Patterns.split
+    seen: list[Patterns] = []
+
+    def counted(patterns: Patterns) -> object:
+        seen.append(patterns)
+        return split(patterns)
+
+    monkeypatch.setattr(Patterns, "split", counted)
+    for kind in ("allowed", "verdict"):
+        seen.clear()
+        rules = RobotsTxt.parse("\n".join(lines).encode()).rules_for("a")
+        for _ in range(3):
+            getattr(rules, kind)(f"{SITE}/a1/")
+        assert sum("/a1/" in patterns.text for patterns in seen) == splits, kind
