@@ -111,6 +111,7 @@ class CachedAnswer(Answer):
         "ask_again_at",
         "ask_at",
         "asked_at",
+        "bars_for_now",
         "counted_weight",
         "given_at",
         "next_portion_at",
@@ -141,6 +142,8 @@ class CachedAnswer(Answer):
         self.refresh_at = decision.refresh_at  # when it may be
         # For `patience`; times are on the monotonic clock.
         self.temporary = decision.temporary  # robots.txt is unreachable, and the policy decided
+        # Robots.txt is unreachable, so everything is disallowed. Requests may wait.
+        self.bars_for_now: Final = self.temporary and self.state is State.FULL_DISALLOW
         self.outage: Outage | None = decision.outage  # what is known of that; None after a bug
         self.asked_at = time.monotonic()  # the same moment as `given_at`
         self.ask_again_at = self.asked_at + self.ask_at - self.given_at
@@ -170,14 +173,6 @@ class CachedAnswer(Answer):
         if self.outage is None:
             return None
         return self.outage.failure
-
-    @property
-    def bars_for_now(self) -> bool:
-        """Whether everything is disallowed because robots.txt is unreachable.
-
-        A request may wait for a better answer.
-        """
-        return self.temporary and self.state is State.FULL_DISALLOW
 
     def is_waited_for(self, request: Request | None = None) -> bool:
         """Whether `request` should wait for a better answer; None: whether any should.

@@ -64,7 +64,14 @@ class CrawlEvents:
         self._handlers_running = 0  # those that are coroutines
         self._logged: Counter[str] = Counter()  # how often, by kinds of errors and by sentences
         self._has_warned_of_page = False
+        self.from_memory = 0  # answers that requests got, and that are not in the stats yet
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
+
+    def tell(self) -> None:
+        """Bring the stats up to date."""
+        if self.from_memory:
+            self._stats.inc_value("gbot_robots/lookup/memory", self.from_memory)
+            self.from_memory = 0
 
     def count(self, name: str) -> None:
         """Add one to the stat `gbot_robots/NAME`."""

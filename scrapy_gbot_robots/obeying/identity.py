@@ -22,7 +22,7 @@ from scrapy.utils.python import without_none_values
 from ..core.crawlers import UserAgent
 from ..core.named_user_agent import problem_of
 from ..core.urls import shown
-from ..engine import downloader_middleware, is_followed
+from ..engine import downloader_middleware, is_followed, user_agent_of
 from ..meta import JUDGED_AS
 
 if TYPE_CHECKING:
@@ -84,12 +84,13 @@ class CrawlerIdentity:
     def __init__(self, crawler: Crawler, asked_as: UserAgent | None) -> None:
         self._crawler = crawler
         self._asked_as = asked_as
-        self._name: str | None = crawler.settings["ROBOTSTXT_USER_AGENT"]
-        # `_name`, else the User-Agent that Scrapy will send: known once there is a spider. Only
-        # without `_name` a request's own header goes first.
+        # The crawler of all requests. Without it, the header of a request goes first.
+        self._of_all = asked_as
+        name = crawler.settings["ROBOTSTXT_USER_AGENT"]
+        if asked_as is None and name:
+            self._of_all = _agent_named(name)
+        # The User-Agent that Scrapy will send: known once there is a spider.
         self._default: str | None = None
-        # Whether the name by which a request is judged depends on its header.
-        self._is_by_header = asked_as is None and not self._name
         # The headers that middlewares behind this plugin's have given, each with the name by which
         # the request was judged before. A callback may send such a request again.
         self._given: LocalCache[str, str] = LocalCache(_MOST_HEADERS)
@@ -103,8 +104,8 @@ class CrawlerIdentity:
         `GBOT_ROBOTS_USER_AGENTS` names it, or else `ROBOTSTXT_USER_AGENT`, or else the User-Agent
         header that the request had when it was judged first, or else the one that it will get.
         """
-        if self._asked_as is not None:
-            return self._asked_as
+        if self._of_all is not None:
+            return self._of_all
         return _agent_named(self._name_of(request))
 
     def tokens(self, request: Request) -> frozenset[str]:
@@ -120,7 +121,7 @@ class CrawlerIdentity:
             return
         name = of_project(self._crawler.settings, spider)
         warning = name.hint
-        if self._is_by_header:
+        if self._of_all is None:
             self._notes = is_followed(self._crawler, middleware)
             is_sent = name.source == "DEFAULT_REQUEST_HEADERS"
             if downloader_middleware(self._crawler, UserAgentMiddleware) is not None:
@@ -146,7 +147,7 @@ class CrawlerIdentity:
         Remember that header, and the name by which the request was judged.
         """
         name = request.meta.get(JUDGED_AS)
-        header = _header_of(request)
+        header = user_agent_of(request)
         if name is None or header in {"", name}:
             return
         user_agent = _agent_named(name)
@@ -170,17 +171,9 @@ class CrawlerIdentity:
         name = request.meta.get(JUDGED_AS)
         if name is not None:
             return str(name)
-        if self._is_by_header:
-            header = _header_of(request)
-            if header:
-                return self._given.get(header, header)
-        return self._default_name()
-
-    def _default_name(self) -> str:
+        header = user_agent_of(request)
+        if header:
+            return self._given.get(header, header)
         if self._default is None:
             self._default = of_project(self._crawler.settings, self._crawler.spider).text
         return self._default
-
-
-def _header_of(request: Request) -> str:
-    return (request.headers.get("User-Agent") or b"").decode("latin-1")

@@ -72,10 +72,13 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
 
     def add_user_agent(self, user_agent: UserAgent) -> None:
         """Let look-ups read the rules of `agent`, also one under way. The last few agents stay."""
-        if user_agent in self.user_agents:
-            self.user_agents.remove(user_agent)
-        self.user_agents.append(user_agent)
-        del self.user_agents[:-MOST_AGENTS]
+        agents = self.user_agents
+        if agents and agents[-1] is user_agent:
+            return
+        if user_agent in agents:
+            agents.remove(user_agent)
+        agents.append(user_agent)
+        del agents[:-MOST_AGENTS]
 
     def waiting(self) -> list[SiteLine]:
         """Its lines that are not ready."""
@@ -174,9 +177,20 @@ class Handed(NamedTuple):
     """What is known of a request that was handed out."""
 
     slot: str
+    url: str  # its URL then, and the origin of that; None: no robots.txt decides
+    origin: Origin | None
     # The answer that it goes by. None: it needs none, as far as the room knows, or goes to see.
     answer: CachedAnswer | None
     has_returned: bool  # it has come back already, and does so no more
+
+    def goes_back(self, origin: Origin) -> bool:
+        """Whether it goes back to wait if there is no good answer for `origin`.
+
+        It does, once, unless it was handed out with an answer for that origin.
+        """
+        if self.answer is not None and self.answer.origin == origin:
+            return False
+        return not self.has_returned
 
 
 class ReadyLines:
@@ -199,7 +213,8 @@ class ReadyLines:
 
     def hand_out(self, request: Request, handed: Handed) -> None:
         """Note that `request` was handed out."""
-        self.end_way(request)  # the same object may have been scheduled twice
+        if request in self._handed:  # the same object was scheduled twice
+            self.end_way(request)
         self._handed[request] = handed
         _add(self.on_the_way, handed.slot, 1)
 
@@ -250,8 +265,10 @@ class ReadyLines:
                 del self._heaps[slot]
                 continue
             self._heaps.move_to_end(slot)
-            under_way = len(self._slots.of(slot).active) + self.on_the_way.get(slot, 0)
-            if under_way >= fewest or self._is_busy(slot, under_way):
+            on_the_way = self.on_the_way.get(slot, 0)
+            download_slot = self._slots.of(slot)
+            under_way = len(download_slot.active) + on_the_way
+            if under_way >= fewest or _is_busy(download_slot, under_way, on_the_way):
                 continue
             best = slot
             fewest = under_way
@@ -264,17 +281,19 @@ class ReadyLines:
         line.turn = 0
         return line
 
-    def _is_busy(self, key: str, under_way: int) -> bool:
-        """Whether the slot with `key` could not use one more request soon."""
-        slot = self._slots.of(key)
-        # No more than the slot may send at a time: under asyncio Scrapy sends all that is queued in
-        # it as soon as one place is free.
-        if under_way >= slot.concurrency:
-            return True
-        if not slot.delay:
-            return False
-        queued = self.on_the_way.get(key, 0) + len(slot.queue)
-        return queued * slot.delay >= AHEAD_SECS
+
+def _is_busy(slot: Any, under_way: int, on_the_way: int) -> bool:
+    """Whether a download slot could not use one more request soon.
+
+    `under_way` requests are in it or on their way to it, and `on_the_way` of these are not in it.
+    """
+    # No more than the slot may send at a time: under asyncio Scrapy sends all that is queued in
+    # it as soon as one place is free.
+    if under_way >= slot.concurrency:
+        return True
+    if not slot.delay:
+        return False
+    return bool((on_the_way + len(slot.queue)) * slot.delay >= AHEAD_SECS)
 
 
 def _add(counts: dict[str, int], key: str, number: int) -> None:

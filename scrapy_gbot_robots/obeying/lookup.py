@@ -90,7 +90,7 @@ class Lookup:
         If an override counts for `origin`, its answer is made, cached, and told `agent`'s rules.
         """
         now = time.time()
-        answer = self.last(origin)
+        answer = self._cache.get(origin)
         if answer is None or not answer.is_good(now):
             override = self._overrides.of(origin, now)
             if override is None:
@@ -123,7 +123,7 @@ class Lookup:
             answer.refresh_at = now + _REFRESH_AGAIN_SECS
             self.look_up(origin, [user_agent], request)
         if not answer.bars_for_now:
-            self._events.count("lookup/memory")
+            self._events.from_memory += 1
         return answer
 
     def look_up(
@@ -150,6 +150,10 @@ class Lookup:
         else:  # without asyncio it may end at once
             self._background.start(self._look_up(pending), then=partial(self._finish, pending))
 
+    def tell(self) -> None:
+        """Bring the stats up to date that are counted for each request."""
+        self._events.tell()
+
     def abandon(self) -> None:
         """Cancel all look-ups and start no more.
 
@@ -162,6 +166,7 @@ class Lookup:
     async def close(self) -> None:
         """Cancel all look-ups, and close the storage."""
         self.abandon()
+        self.tell()
         await self._background.ended()
         await self.storage.close()
 

@@ -7,7 +7,6 @@ in meta are the same.
 from __future__ import annotations
 
 import logging
-from functools import partial
 from typing import Any
 
 from scrapy import Request, Spider, signals
@@ -115,24 +114,31 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if not self.is_subject_to_robots(request):
             request.meta.pop(PROVENANCE, None)  # of the page whose meta it has
             return None
-        try:
-            origin = origin_of(request)
-        except ValueError as error:
-            verdict = Verdict(allowed=False, reason=str(error))
-            raise self._forbidden(request, verdict) from None
+        url = request.url
+        if handed is not None and handed.url is url and handed.origin is not None:
+            origin = handed.origin
+        else:
+            try:
+                origin = origin_of(request)
+            except ValueError as error:
+                verdict = Verdict(allowed=False, reason=str(error))
+                raise self._forbidden(request, verdict) from None
         user_agent = self.identity.user_agent(request)
-        answer = await self._answer(origin, user_agent, request, handed)
-        if answer is None and handed is not None:
-            return returned(request)
-        if answer is None:
-            why = "the crawl closed before robots.txt was known"
-            raise ForbiddenByRobotsTxt(Verdict(allowed=False, reason=why), origin)
-        if origin_of_robots_txt(request.url) is not None:
+        answer = self._lookup.known_answer(origin, user_agent, request)
+        if answer is None or answer.bars_for_now:
+            if handed is not None and handed.goes_back(origin):
+                return returned(request)
+            answer = await self._waited_for(origin, user_agent, request, handed)
+        if origin_of_robots_txt(url) is not None:
             if answer.override is None:
                 return await self._known_robots_txt(request, answer)
             if answer.state is not State.FULL_DISALLOW:  # the override is not about this file
                 return None
-        await self._judge(request, answer, user_agent)
+        if answer.takes_long(url, user_agent):  # hostile rules take milliseconds
+            verdict, preferences = await run_in_thread(self._opinion, answer, url, user_agent)
+        else:
+            verdict, preferences = self._opinion(answer, url, user_agent)
+        self._act_on(verdict, preferences, request, answer, user_agent)
         self.identity.note(request)
         return None
 
@@ -149,30 +155,36 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         """
         return is_subject(request)
 
-    async def _answer(
+    async def _waited_for(
         self, origin: Origin, user_agent: UserAgent, request: Request, handed: Handed | None
-    ) -> CachedAnswer | None:
-        """Return the answer that decides about `request`; None if it goes back to the room.
+    ) -> CachedAnswer:
+        """Return the answer for `request`: the one that it was handed out with, or wait for one.
 
-        A request that was handed out with an answer is judged by that, or by a better one. One that
-        was handed out without, or for another origin, goes back to wait, once. Any other waits
-        here, also one whose agent the answer does not know; None if the crawl closes meanwhile.
+        Raises:
+            ForbiddenByRobotsTxt: the crawl closes meanwhile.
         """
-        answer = self._lookup.known_answer(origin, user_agent, request)
-        if answer is not None and not answer.bars_for_now:
-            return answer
         if handed is not None:
             passed = handed.answer
-            if passed is not None and passed.origin == origin:
-                if passed.knows(user_agent):
-                    return passed
-            elif not handed.has_returned:
-                return None
+            if passed is not None and passed.origin == origin and passed.knows(user_agent):
+                return passed
         keeps_place = handed is not None
-        return await self.room.answer_in_place(origin, user_agent, request, keeps_place=keeps_place)
+        answer = await self.room.answer_in_place(
+            origin, user_agent, request, keeps_place=keeps_place
+        )
+        if answer is None:
+            why = "the crawl closed before robots.txt was known"
+            raise ForbiddenByRobotsTxt(Verdict(allowed=False, reason=why), origin)
+        return answer
 
-    async def _judge(self, request: Request, answer: CachedAnswer, user_agent: UserAgent) -> None:
-        """Let `answer` decide about `request`, which `agent` sends.
+    def _act_on(
+        self,
+        verdict: Verdict,
+        preferences: Preferences,
+        request: Request,
+        answer: CachedAnswer,
+        user_agent: UserAgent,
+    ) -> None:
+        """Let `request`, which `user_agent` sends, go on by what `answer` has said, or refuse it.
 
         If it goes on, its crawl-delay is noted, and its provenance in meta. Also noted are what the
         site says of purposes, and the override that has decided.
@@ -180,11 +192,6 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: the request is refused.
         """
-        opine = partial(self._opinion, answer, request.url, user_agent)
-        if answer.takes_long(request.url, user_agent):  # hostile rules take milliseconds
-            verdict, preferences = await run_in_thread(opine)
-        else:
-            verdict, preferences = opine()
         refusal = None
         if not verdict.allowed:
             refusal = verdict

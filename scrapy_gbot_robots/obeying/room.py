@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from heapq import heappop, heappush
 from itertools import chain, count
@@ -153,7 +152,7 @@ class Room:
         if answer is None:
             return False
         first = line[0]
-        if self._is_to_wait(answer, first.request):
+        if answer.bars_for_now and self._is_to_wait(answer, first.request):
             return self.requests_see and not line.has_returned  # it goes without an answer
         now = time.time()
         if answer.is_good(now):
@@ -186,8 +185,10 @@ class Room:
         has_returned = RETURNED in request.meta
         origin = None
         if has_returned or (self._is_subject(request) and not is_unchecked_sitemap(request)):
-            with suppress(ValueError):  # the middleware refuses it
+            try:
                 origin = origin_of(request)
+            except ValueError:
+                origin = None  # the middleware refuses it
         site = self._sites[origin]
         if origin is not None:
             site.add_user_agent(self._identity.user_agent(request))
@@ -328,13 +329,15 @@ class Room:
     def _hand_out(self, line: SiteLine) -> Request:
         request = self._forget_queued(line, heappop(line))
         answer = line.site.answer
-        if answer is not None and self._is_to_wait(answer, request):
-            answer = None  # it goes to see whether it needs one
-        elif answer is not None:
-            answer.portion -= 1  # which counts if it is given up
-        self.download_slots.make(request)  # a slot that does not exist looks idle
-        restore(request)
-        handed = Handed(line.slot, answer, line.has_returned)
+        if answer is not None and answer.bars_for_now:
+            if self._is_to_wait(answer, request):
+                answer = None  # it goes to see whether it needs one
+            else:
+                answer.portion -= 1  # it is given up
+        self.download_slots.make(line.slot, request)  # a slot that does not exist looks idle
+        if line.has_returned:
+            restore(request)
+        handed = Handed(line.slot, request.url, line.site.origin, answer, line.has_returned)
         self.ready.hand_out(request, handed)
         if line:
             self.ready.add(line)
@@ -354,7 +357,8 @@ class Room:
         if site in self._unused_answers:  # its answer is used now: one more look-up may run
             self._unused_answers.discard(site)
             self._look_up_more()
-        self._forget_if_over(site)
+        if not line:
+            self._forget_if_over(site)
         return queued.request
 
     def _forget_if_over(self, site: Site) -> None:
@@ -517,6 +521,7 @@ class Room:
         if is_closing(self._crawler):
             self.close()
             return
+        self._lookup.tell()
         self.ready.forget_dropped()
         self._look_up_more()
         if self.occupancy.size:

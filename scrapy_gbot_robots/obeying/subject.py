@@ -7,6 +7,8 @@ downloader and back. `clear_own_meta` takes them away before the spider gets it.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from scrapy import Request
 
 from ..core.url_forms import as_sent
@@ -15,6 +17,8 @@ from ..meta import CHECKED, JUDGED_AS, OWN_META, OWN_SLOT, RETURNED, SITEMAP
 
 # Google's page, "File location & range of validity"
 SCHEMES = frozenset({"http", "https", "ftp"})
+_ORDINARY = ("https://", "http://")  # how nearly all URLs begin
+_BEFORE_HOST = len("https://")  # characters; a host has one at least
 # Web sockets begin with an HTTP request to the same host and port (RFC 6455 1.3).
 _WEB_SOCKETS = {"ws": "http", "wss": "https"}
 _ALREADY_KNOWN = {"dont_cache": True, "dont_retry": True}  # Scrapy's own keys
@@ -35,9 +39,10 @@ def is_subject(request: Request) -> bool:
     """
     if request.meta.get("dont_obey_robotstxt"):
         return False
-    if _scheme_of(as_sent(request.url))[0] not in SCHEMES:
+    url = request.url
+    if not url.startswith(_ORDINARY) and _scheme_of(as_sent(url))[0] not in SCHEMES:
         return False
-    return request.method == "GET" or origin_of_robots_txt(request.url) is None
+    return request.method == "GET" or origin_of_robots_txt(url) is None
 
 
 def origin_of(request: Request) -> Origin:
@@ -46,7 +51,20 @@ def origin_of(request: Request) -> Origin:
     Raises:
         ValueError: the URL has no valid origin.
     """
-    return Origin.of(":".join(_scheme_of(as_sent(request.url))))
+    url = request.url
+    if url.startswith(_ORDINARY):
+        slash = url.find("/", _BEFORE_HOST)
+        if slash > 0:
+            return _origin_of_beginning(url[: slash + 1])
+    return _origin_of(url)
+
+
+def _origin_of(url: str) -> Origin:
+    return Origin.of(":".join(_scheme_of(as_sent(url))))
+
+
+# of URLs up to the first slash of their path: what follows that makes no difference
+_origin_of_beginning = lru_cache(maxsize=1_000)(_origin_of)
 
 
 def is_unchecked_sitemap(request: Request) -> bool:

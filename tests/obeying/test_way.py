@@ -1,0 +1,97 @@
+"""What the way of a request costs: what is computed of it is computed once."""
+
+import sys
+from collections import Counter
+from pathlib import Path
+from types import FrameType
+
+import pytest
+from scrapy import Request
+from scrapy.utils.test import get_crawler
+
+import scrapy_gbot_robots
+from scrapy_gbot_robots import Origin
+from scrapy_gbot_robots.obeying.identity import CrawlerIdentity
+from scrapy_gbot_robots.obeying.subject import origin_of
+
+from ..support.crawls import ADDON, Pages, crawl, in_reactor, pages
+from ..support.web import Site
+
+RULES = b"user-agent: *\ndisallow: /no\nallow: /no/yes\n"
+HOME = str(Path(scrapy_gbot_robots.__file__).parent)
+MOST_CALLS = 120  # of the plugin's functions for a page, the clock's among them
+# Of these, once at `put`, and once in the middleware.
+MOST_OF_ONE = {"origin_of": 1, "is_subject": 2, "user_agent": 3, "cached": 2, "is_good": 3}
+
+
+async def calls(number: int) -> Counter[str]:
+    """How often each of the plugin's functions is called in a crawl of so many pages of one host."""
+    seen: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(HOME):
+            seen[frame.f_code.co_name] += 1
+
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        urls = [site.url(f"/page/{page}") for page in range(number)]
+        before = sys.getprofile()
+        sys.setprofile(count)
+        try:
+            crawler = await crawl(Pages, ADDON, urls=urls)
+        finally:
+            sys.setprofile(before)
+    assert len(pages(crawler).crawled) == number
+    return seen
+
+
+@in_reactor
+async def test_page_of_a_known_host_takes_few_calls() -> None:
+    few = await calls(50)
+    many = await calls(250)
+    many.subtract(few)
+    each = {name: number / 200 for name, number in many.items()}
+    assert sum(each.values()) <= MOST_CALLS, sorted(each.items(), key=lambda item: -item[1])[:30]
+    for name, most in MOST_OF_ONE.items():
+        assert each[name] <= most * 1.2, name
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["http://", "https://", " http://", "\t\r\n  http://", "ht\ntp://", "http://u:p@", "http://a/b@", "HTTP://", "http://\n/", "ws://", "http:////", "http://[::1]", "http:/"],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "host", ["a", "a.b:80", "A.b", "a\tb", "a?x=/", "a#/", "a\\b@c", "a;b@c", "ü.example", ""]
+)
+@pytest.mark.parametrize("after", ["", "/", "/x/y", "//x", " ", "/ "])
+def test_origin_of_a_request_is_the_origin_of_its_url(before: str, host: str, after: str) -> None:
+    url = before + host + after
+    sent = url.strip("".join(map(chr, range(33)))).translate({9: None, 10: None, 13: None})
+    sent = sent.replace("ws://", "http://")
+    request = Request(url, meta={"verbatim_url": True}) if "://" in url else None
+    if request is None or request.url != url:  # before Scrapy 2.19
+        pytest.skip("Scrapy changes this URL")
+    try:
+        expected = Origin.of(sent)
+    except ValueError:
+        with pytest.raises(ValueError):  # noqa: PT011 - any reason
+            origin_of(request)
+        return
+    assert [origin_of(request), origin_of(request)] == [expected] * 2
+
+
+def test_request_without_headers_gets_none_because_it_waits() -> None:
+    request = Request("http://a.x/")
+    if not hasattr(request, "_headers"):
+        pytest.skip("this Scrapy makes the headers of each request")
+    crawler = get_crawler(settings_dict={"USER_AGENT": "mybot"})
+    assert CrawlerIdentity(crawler, None).user_agent(request).name == "mybot"
+    assert request._headers is None
+
+
+@pytest.mark.parametrize("name", ["User-Agent", "user-agent", b"USER-AGENT"])
+def test_user_agent_in_the_headers_of_a_request_counts(name: str | bytes) -> None:
+    identity = CrawlerIdentity(get_crawler(settings_dict={"USER_AGENT": "mybot"}), None)
+    request = Request("http://a.x/", headers=[(name, "otherbot/1.0")])
+    assert identity.user_agent(request).name == "otherbot"
+    request = Request("http://a.x/", headers={"Referer": "http://a.x/"})
+    assert identity.user_agent(request).name == "mybot"
