@@ -169,7 +169,8 @@ class Judge:
             return [(NO_URL, _NO_URL)] * len(self.crawlers)
         override = self.overrides.of(origin, self.now)
         decision = self._decision(origin, robots)
-        no = UNREACHABLE if override is None and decision.temporary else NO
+        is_replaced = override is not None and override.replaces
+        no = UNREACHABLE if decision.temporary and not is_replaced else NO
         rules_by_crawler = self._rules(_text_of(decision))
         if override is not None and override.robotstxt is not None:
             rules_by_crawler = [override.robotstxt.rules_for(crawler) for crawler in self.crawlers]

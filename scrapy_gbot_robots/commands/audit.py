@@ -160,12 +160,13 @@ class _Audit:
     async def take_by_host(self, files: RobotsFiles) -> None:
         """Judge each URL by the robots.txt of its own origin, as a crawl would.
 
-        Each robots.txt is fetched once, and not at all where an override decides.
+        Each robots.txt is fetched once, and not at all where an override replaces it.
         """
         overrides, now = self._judge.overrides, self._judge.now
         for rows in self.pieces():
             origins = origins_of([row[URL] for row in rows])
-            asked = [origin for origin in origins if overrides.of(origin, now) is None]
+            counting = {origin: overrides.of(origin, now) for origin in origins}
+            asked = [origin for origin, each in counting.items() if not (each and each.replaces)]
             states = await files.states_of(asked)
             self.take(rows, [{origin: state.decision for origin, state in states.items()}])
 

@@ -20,6 +20,7 @@ from ..meta import PROBE
 from ..policy.outages import Decision, Outage, State
 from ..policy.outcome import NOT_ASKED, Failure
 from ..policy.overrides import Override, decision_by
+from ..policy.verdicts import agreed
 
 if TYPE_CHECKING:
     from ..core.preferences import Preferences
@@ -90,6 +91,11 @@ class Answer:
         if self.state is State.RULES:
             return verdict_on_all_forms(self._rules[user_agent], url)
         return Verdict(allowed=self.state is State.FULL_ALLOW, reason=self.why)
+
+    def verdict_beside(self, url: str, user_agent: UserAgent, override: Override) -> Verdict:
+        """The `verdict` on a URL that it disallows, with the paths that `override` allows."""
+        rules = self._rules[user_agent] if self.state is State.RULES else None
+        return agreed(url, self.verdict(url, user_agent), rules, override)
 
     def preferences(self, url: str, user_agent: UserAgent) -> Preferences:
         """What the robots.txt says about the use of `url`; nothing if that is disallowed."""

@@ -251,9 +251,11 @@ class CrawlEvents:
 
 
 def tell_of(overrides: Overrides) -> None:
-    """Warn of the overrides that have run out, and name those that count."""
+    """Warn of overrides that have run out, or that forbid nothing, and name those that count."""
     run_out, in_force = overrides.in_words(time.time())
     if run_out:
         logger.warning("%s", run_out)
+    for text in overrides.open_by_mistake(time.time()):
+        logger.warning("%s", text)
     if in_force:
         logger.info("%s", in_force)

@@ -34,7 +34,7 @@ from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
 from ..policy.outages import Entry, decide, is_to_be_confirmed, renew
 from ..policy.outcome import NOT_ASKED, Failure, Unreachable, failed
-from ..policy.overrides import read_overrides
+from ..policy.overrides import Override, read_overrides
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
 from .answer import AnswerCache, CachedAnswer, Source, answer_of, failed_look_up
@@ -93,7 +93,7 @@ class Lookup:
         answer = self._cache.get(origin)
         if answer is None or not answer.is_good(now):
             override = self._overrides.of(origin, now)
-            if override is None:
+            if override is None or not override.replaces:
                 return None
             answer = answer_of(override, origin)
             self._cache.put(answer)
@@ -102,6 +102,13 @@ class Lookup:
         if not answer.knows(user_agent):
             return None
         return answer
+
+    def agreement(self, origin: Origin) -> Override | None:
+        """The override that allows paths of `origin` besides its robots.txt now; None if none."""
+        override = self._overrides.of(origin, time.time())
+        if override is None or override.replaces:
+            return None
+        return override
 
     def last(self, origin: Origin) -> CachedAnswer | None:
         """The last answer for `origin` in memory, even if it is good no more."""

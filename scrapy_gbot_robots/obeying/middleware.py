@@ -29,7 +29,7 @@ from ..fetching.exchange import error_of
 from ..fetching.fetcher import Fetcher
 from ..meta import ANSWERED, PROBE, PROVENANCE, SITEMAP
 from ..policy.outages import State, date_of
-from ..policy.overrides import Action
+from ..policy.overrides import Action, Override
 from ..settings import GbotSettings, warn_of_mistakes
 from ..signals import override_used, request_forbidden
 from .answer import CachedAnswer
@@ -49,6 +49,7 @@ _STATS_OF_OVERRIDES = {
     Action.IGNORE: "gbot_robots/override/ignored",
     Action.REPLACE: "gbot_robots/override/rules",
     Action.DISALLOW: "gbot_robots/override/disallowed",
+    Action.ALLOW: "gbot_robots/override/allowed",
 }
 
 logger = logging.getLogger(__name__)
@@ -202,16 +203,25 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             verdict = override.named(verdict)
             if refusal is not None:
                 refusal = override.named(refusal)
-            self.crawler.stats.inc_value(_STATS_OF_OVERRIDES[override.action])
-            self.crawler.signals.send_catch_log(
-                override_used, override=override, origin=answer.origin, refusal=refusal
-            )
+            self._count_override(override, answer.origin, refusal)
+        elif verdict.override is not None:  # it has allowed what the site disallows
+            self._count_override(self._lookup.agreement(answer.origin), answer.origin, refusal)
         if refusal is not None:
             raise self._forbidden(request, refusal, answer)
         if self._crawl_delays is not None:
             self._crawl_delays.note_delay(request, answer, user_agent)
         if self._settings.provenance:
             request.meta[PROVENANCE] = _provenance(answer, verdict)
+
+    def _count_override(
+        self, override: Override | None, origin: Origin, refusal: Verdict | None
+    ) -> None:
+        if override is None:  # it has run out in this moment
+            return
+        self.crawler.stats.inc_value(_STATS_OF_OVERRIDES[override.action])
+        self.crawler.signals.send_catch_log(
+            override_used, override=override, origin=origin, refusal=refusal
+        )
 
     def _opinion(
         self, answer: CachedAnswer, url: str, user_agent: UserAgent
@@ -222,7 +232,12 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             preferences = answer.preferences(url, user_agent)
         if not self._settings.provenance and answer.allowed(url, user_agent):
             return _ALLOWED, preferences
-        return answer.verdict(url, user_agent), preferences
+        verdict = answer.verdict(url, user_agent)
+        if not verdict.allowed and not answer.temporary:
+            agreement = self._lookup.agreement(answer.origin)
+            if agreement is not None:
+                verdict = answer.verdict_beside(url, user_agent, agreement)
+        return verdict, preferences
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Let `response` go on to the spider, if it says nothing against a purpose of this crawl.

@@ -10,8 +10,9 @@ Source: our own; no standard has agreed exceptions.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, time, timezone
@@ -20,10 +21,12 @@ from math import inf
 from socket import inet_aton, inet_ntoa
 from typing import Any
 
+from ..core.patterns import LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns
 from ..core.remarks import ERROR
 from ..core.robots import RobotsTxt, groups_of
-from ..core.urls import Origin, may_resolve, shown
-from ..core.verdict import MOST_SPECIFIC, Verdict
+from ..core.rules import PATHS_BEGIN
+from ..core.urls import Origin, may_resolve, path_of, shown
+from ..core.verdict import MOST_SPECIFIC, Rule, Verdict
 from .outages import Decision, State
 
 SETTING = "GBOT_ROBOTS_OVERRIDES"
@@ -39,6 +42,8 @@ _ORIGIN = re.compile(r"[^:/]+://[^/?#@*\\]+/?")
 _HOST = re.compile(r"(\*\.)?([^/?#@*\\:]+|\[[^/?#@*\\]+\])")
 # Of a host: it is an address, or none; and it has no subdomains.
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?|\[.*\]")
+_PATTERN = re.compile(r"[^#\x00-\x20\x7f]+")  # as one line of a robots.txt can have it
+_FEW = 5  # patterns that a warning repeats
 _FIELDS_OF_GROUPS = ("crawl-delay", "content-usage", "content-signal")  # beside the rules
 # Kinds of remarks, at the level of errors, on rules that do not do what their author means.
 _FAULTS = frozenset({"unknown field", "rule before any group"})
@@ -50,6 +55,7 @@ class Action(Enum):
     IGNORE = "ignore"  # they are not obeyed
     DISALLOW = "disallow"  # nothing is fetched, whatever they say
     REPLACE = "own rules"  # others are obeyed
+    ALLOW = "allow"  # they are obeyed, and some paths are allowed besides
 
 
 _STATES = {
@@ -68,6 +74,17 @@ class Override:
     reason: str  # in the user's words
     robotstxt: RobotsTxt | None = None  # the rules to obey instead
     until: date | None = None  # the last day, in UTC; None: it has no end
+    paths: tuple[str, ...] = ()  # the patterns that are allowed besides, as the user wrote them
+    allows: Patterns = NO_PATTERNS  # these, as rules
+
+    @property
+    def replaces(self) -> bool:
+        """Whether this counts in place of the site's robots.txt, which is not fetched then."""
+        return self.action is not Action.ALLOW
+
+    def agreed_length(self, url: str) -> int:
+        """Return the length of the longest pattern that allows `url` besides; 0 if none does."""
+        return self.allows.best(path_of(url), NO_RULE) >> LENGTH_BITS
 
     @property
     def ends_at(self) -> float:
@@ -131,12 +148,34 @@ class Overrides(dict[str, Override]):
         in_force: list[str] = []
         for override in sorted(self.values(), key=lambda override: override.ends_at):
             until = "" if override.until is None else f" until {override.until}"
-            line = f"{override.key!r}: {override.action.value}{until} ({override.reason})"
+            what = " ".join([override.action.value, *override.paths])
+            line = f"{override.key!r}: {what}{until} ({override.reason})"
             if override.ends_at <= now:
                 run_out.append(line)
             else:
                 in_force.append(line)
         return _listed("run out and not applied", run_out), _listed("in force", in_force)
+
+    def open_by_mistake(self, now: float) -> Iterator[str]:
+        """Yield a sentence for each override in force at `now` whose own rules forbid nothing.
+
+        Its author wanted to add paths to the site's rules, as a rule, and has opened the site.
+        """
+        for override in self.values():
+            if override.robotstxt is None or override.ends_at <= now:
+                continue
+            rules: list[Rule] = []
+            for group in groups_of(override.robotstxt):
+                rules += [rule for rule in group.rules if rule.pattern.startswith(PATHS_BEGIN)]
+            if not all(rule.allow for rule in rules):
+                continue
+            paths = json.dumps([rule.pattern for rule in rules[:_FEW]] or ["/path/"])
+            yield (
+                f"{SETTING}: the rules for {shown(override.key)!r} forbid nothing, so this crawl "
+                "may fetch all of it, whatever its robots.txt forbids. To allow some paths besides "
+                f'what the robots.txt allows, write "allow": {shown(paths)} in place of "rules". '
+                'If all of it is meant, write "rules": "ignore"'
+            )
 
 
 def _listed(words: str, lines: list[str]) -> str:
@@ -218,32 +257,60 @@ def _mapping(name: str, value: object) -> Mapping[str, Any]:
 def _override(key: str, value: object, parse: Callable[[bytes], RobotsTxt]) -> Override:
     name = f"{SETTING}[{key!r}]"
     fields = _mapping(name, value)
-
-    def wrong(field: str, why: str = "") -> ValueError:
-        got = shown(repr(fields.get(field)))
-        return ValueError(f"{name}[{field!r}] must be {_FIELDS[field]}, got {got}{why}")
-
     for field in fields:
         if field not in _FIELDS:
             raise ValueError(f"{name} must have no keys but {', '.join(_FIELDS)}, got {field!r}")
-    texts: list[str] = []
-    for field in ("rules", "reason"):
-        text = fields.get(field)
-        if not isinstance(text, str) or not text.strip():
-            raise wrong(field)
-        texts.append(text.strip())
-    rules, reason = texts
+    if {"rules", "allow"} <= fields.keys():
+        raise ValueError(f'{name} must have "rules" or "allow", not both')
+    action, robotstxt = Action.ALLOW, None
+    paths: tuple[str, ...] = ()
+    if "allow" in fields:
+        paths = _paths(name, fields)
+    else:
+        rules = _text(name, fields, "rules")
+        action = Action.REPLACE
+        if rules in {"ignore", "disallow"}:
+            action = Action(rules)
+        else:
+            try:
+                robotstxt = _own_rules(parse(rules.encode("utf-8", "surrogateescape")))
+            except ValueError as error:
+                raise _wrong(name, fields, "rules", str(error)) from None
+    reason = _text(name, fields, "reason")
     try:
         until = _day(fields.get("until"))
     except (TypeError, ValueError):
-        raise wrong("until") from None
-    if rules in {"ignore", "disallow"}:
-        return Override(key, Action(rules), reason, None, until)
-    try:
-        robotstxt = _own_rules(parse(rules.encode("utf-8", "surrogateescape")))
-    except ValueError as error:
-        raise wrong("rules", str(error)) from None
-    return Override(key, Action.REPLACE, reason, robotstxt, until)
+        raise _wrong(name, fields, "until") from None
+    return Override(key, action, reason, robotstxt, until, paths, _allowing(paths))
+
+
+def _wrong(name: str, fields: Mapping[str, Any], field: str, why: str = "") -> ValueError:
+    got = shown(repr(fields.get(field)))
+    return ValueError(f"{name}[{field!r}] must be {_FIELDS[field]}, got {got}{why}")
+
+
+def _text(name: str, fields: Mapping[str, Any], field: str) -> str:
+    text = fields.get(field)
+    if not isinstance(text, str) or not text.strip():
+        raise _wrong(name, fields, field)
+    return text.strip()
+
+
+def _paths(name: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the patterns of `"allow"`. A ValueError: it is no list, or one can match no path."""
+    value = fields["allow"]
+    if isinstance(value, (list, tuple)) and value and all(isinstance(path, str) for path in value):
+        paths = tuple([path.strip() for path in value])
+        if all(path.startswith(PATHS_BEGIN) and _PATTERN.fullmatch(path) for path in paths):
+            return paths
+    raise _wrong(name, fields, "allow")
+
+
+def _allowing(paths: Sequence[str]) -> Patterns:
+    if not paths:
+        return NO_PATTERNS
+    written = "\n".join(paths).encode("utf-8", "surrogateescape")
+    return Patterns.of(written, [*range(1, len(paths) + 1)], True)
 
 
 def _own_rules(robotstxt: RobotsTxt) -> RobotsTxt:
@@ -275,6 +342,7 @@ _FIELDS = {
     "rules": (
         '"ignore", "disallow" or the text of a robots.txt, with a User-agent line and a rule'
     ),
+    "allow": 'a list of patterns as in a robots.txt, such as ["/feed/", "/*.json$"]',
     "reason": "a text that says why",
     "until": 'a date such as "2027-03-31"',
 }

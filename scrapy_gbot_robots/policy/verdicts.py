@@ -7,7 +7,7 @@ Source: RFC 9309 2.2.2 (a robots.txt itself is never disallowed).
 from __future__ import annotations
 
 from ..core.rules import Rules
-from ..core.url_forms import verdict_on_all_forms
+from ..core.url_forms import other_forms, verdict_on_all_forms
 from ..core.urls import origin_of_robots_txt
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from .outages import Decision, State
@@ -28,11 +28,40 @@ def judge_url(
     """
     if origin_of_robots_txt(url) is not None:
         return Verdict(True, None, ROBOTS_TXT_ITSELF)
-    if override is not None:
+    if override is not None and override.replaces:
         decision = decision_by(override)
     verdict = Verdict(decision.state is State.FULL_ALLOW, None, decision.why)
     if decision.state is State.RULES:
         verdict = verdict_on_all_forms(rules, url)
-    if override is not None:
-        verdict = override.named(verdict)
+    if override is not None and override.replaces:
+        return override.named(verdict)
+    if override is not None and not verdict.allowed and not decision.temporary:
+        by_rules = rules if decision.state is State.RULES else None
+        return agreed(url, verdict, by_rules, override)
     return verdict
+
+
+def agreed(url: str, verdict: Verdict, rules: Rules | None, override: Override) -> Verdict:
+    """Return the verdict on a URL that a site disallows, if `override` allows paths besides.
+
+    The longest pattern decides, and of two that are equally long the one that allows, as if those
+    of the override stood in the group of the robots.txt. An unreachable robots.txt is not asked
+    about here: what an outage means holds for agreed paths, too.
+
+    Args:
+        url: an absolute URL.
+        verdict: the site's, which disallows it. It is returned if the override changes nothing.
+        rules: the site's; None: everything is disallowed, as by `Disallow: /`.
+        override: one that allows paths.
+    """
+    for form in (url, *other_forms(url)):
+        disallowed = len("/")
+        if rules is not None:
+            by_site = rules.verdict(form)
+            if by_site.allowed:
+                continue
+            if by_site.rule is not None:
+                disallowed = len(by_site.rule.pattern)
+        if override.agreed_length(form) < disallowed:
+            return verdict
+    return Verdict(True, None, override.why, verdict.group, override.key)

@@ -229,3 +229,73 @@ def test_rules_of_an_override_that_has_run_out_are_not_those_of_the_next_one() -
     now.go_on_from(before)
     urls = ("https://a.example/old", "https://a.example/new")
     assert [now.allowed(url, crawler) for url in urls] == [True, False]
+
+
+SHOP = b"user-agent: *\ndisallow: /internal/\ndisallow: /cart\ndisallow: /*?sort=\ncrawl-delay: 3\n"
+FEED = {"allow": ["/internal/feed/"], "reason": "mail of the owner", "until": "2999-12-31"}
+
+
+@in_reactor
+async def test_agreed_path_is_fetched_and_the_rules_of_the_site_go_on_counting(log: Any) -> None:
+    forbidden = ("/cart/1", "/internal/admin", "/products/?sort=price", "/internal/feed")
+    free = ("/products/1", "/internal/feed/1", "/internal/feed/2")
+    uses: list[tuple[str, Any]] = []
+    hears: dict[object, Any] = {
+        override_used: lambda override, refusal: uses.append((override.reason, refusal))
+    }
+    with Site({"/robots.txt": SHOP, "*": b"ok"}) as site:
+        settings = {
+            "GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": FEED},
+            "GBOT_ROBOTS_PROVENANCE": True,
+        }
+        urls = [site.url(path) for path in (*free, *forbidden)]
+        crawler = await crawl(Pages, settings, hears=hears, urls=urls)
+        assert paths_of(crawler, site) == set(free)
+        assert site.paths().count("/robots.txt") == 1
+        proofs = {
+            page.url.removeprefix(site.url("")): page.meta["gbot_robots"]
+            for page in pages(crawler).crawled.values()
+        }
+    assert stats(crawler, "gbot_robots/override/") == {"allowed": 2}
+    assert uses == [("mail of the owner", None)] * 2
+    assert proofs["/products/1"]["override"] is None
+    of_feed = proofs["/internal/feed/1"]
+    assert (of_feed["override"], of_feed["line"], of_feed["group"]) == ("127.0.0.1", None, "*")
+    assert of_feed["robots"] == proofs["/products/1"]["robots"] is not None
+    assert own_warnings(log) == []
+
+
+@in_reactor
+async def test_agreed_path_that_has_run_out_counts_no_more(log: Any) -> None:
+    with Site({"/robots.txt": SHOP, "*": b"ok"}) as site:
+        settings = {"GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": {**FEED, "until": "2020-01-01"}}}
+        crawler = await crawl(Pages, settings, urls=[site.url("/internal/feed/1")])
+    assert paths_of(crawler, site) == set()
+    (text,) = own_warnings(log)
+    assert "run out and not applied: '127.0.0.1': allow /internal/feed/ until 2020-01-01" in text
+
+
+@in_reactor
+async def test_agreed_path_waits_in_an_outage_and_is_free_where_there_is_no_robots_txt() -> None:
+    settings = {"GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": FEED, "127.0.0.2": FEED, "127.0.0.3": FEED}}
+    denied = {"GBOT_ROBOTS_ACCESS_DENIED": "disallow"}
+    with Site({"*": b"ok"}) as ill, Site({"*": b"ok"}, host="127.0.0.2") as none:
+        ill.pages["/robots.txt"], none.pages["/robots.txt"] = Reply(503), Reply(404)
+        with Site({"/robots.txt": Reply(403), "*": b"ok"}, host="127.0.0.3") as closed:
+            sites = (ill, none, closed)
+            urls = [site.url(path) for site in sites for path in ("/internal/feed/1", "/cart")]
+            crawler = await crawl(Pages, {**settings, **denied}, urls=urls)
+            found = [paths_of(crawler, site) for site in sites]
+    assert found == [set(), {"/internal/feed/1", "/cart"}, {"/internal/feed/1"}]
+    assert stats(crawler, "gbot_robots/override/") == {"allowed": 1}
+
+
+@in_reactor
+async def test_rules_that_forbid_nothing_are_warned_of_at_the_start(log: Any) -> None:
+    rules = "User-agent: *\nAllow: /internal/feed/"
+    with Site({"/robots.txt": SHOP, "*": b"ok"}) as site:
+        overrides = {"127.0.0.1": {"rules": rules, "reason": "mail of the owner"}}
+        await crawl(Pages, {"GBOT_ROBOTS_OVERRIDES": overrides}, urls=[site.url("/cart")])
+    (text,) = own_warnings(log)
+    assert '"allow": ["/internal/feed/"]' in text
+    assert '"ignore"' in text

@@ -164,15 +164,25 @@ def test_wrong_key_is_named_with_the_rule(key: str) -> None:
     assert str(error.value).endswith(f"got {key!r}")
 
 
+AS_IN_A_FILE = 'as in a robots.txt, such as ["/feed/", "/*.json$"], got '
+
+
 @table(
     "fields, said",
     ({"rules": "ignore"}, "['reason'] must be a text that says why, got None"),
     ({**IGNORE, "reason": " "}, "['reason'] must be a text that says why, got ' '"),
     ({"reason": "x"}, '[\'rules\'] must be "ignore", "disallow" or the text of a robots.txt'),
-    ({**IGNORE, "untill": 1}, " must have no keys but rules, reason, until, got 'untill'"),
-    ({**IGNORE, "as": "b"}, "but rules, reason, until, got 'as'"),
+    ({**IGNORE, "untill": 1}, " must have no keys but rules, allow, reason, until, got 'untill'"),
+    ({**IGNORE, "as": "b"}, "but rules, allow, reason, until, got 'as'"),
     ({**IGNORE, "until": "31.3.2027"}, "['until'] must be a date such as \"2027-03-31\""),
     ("ignore", " must be a dict, got 'ignore'"),
+    ({**IGNORE, "allow": ["/a"]}, ' must have "rules" or "allow", not both'),
+    *(
+        ({"allow": value, "reason": "x"}, f"['allow'] must be a list of patterns {AS_IN_A_FILE}")
+        for value in ([], "/a", ["a"], ["/a", ""], [7], ["/a\n/b"], ["/a # b"], None, {"/a": 1})
+    ),
+    ({"allow": ["/a"]}, "['reason'] must be a text that says why, got None"),
+    ({"allow": ["/a"], "reason": "x", "until": "soon"}, "['until'] must be a date"),
 )
 def test_wrong_override_is_named_with_setting_rule_and_value(fields: Any, said: str) -> None:
     with pytest.raises(ValueError, match=r"^GBOT_ROBOTS_OVERRIDES\['a.example'\]") as error:
@@ -209,3 +219,36 @@ def test_last_day_is_a_date_or_is_refused(until: Any) -> None:
     with pytest.raises(ValueError, match=r"\['until'\] must be a date such") as error:
         one(rules="ignore", until=until)
     assert str(error.value).endswith(f", got {until!r}")
+
+
+@table(
+    "rules, is_open, example",
+    ("Allow: /internal/feed/", True, '"allow": ["/internal/feed/"]'),
+    ("Allow: /a\nAllow: /b\nDisallow:", True, '"allow": ["/a", "/b"]'),
+    ("Disallow:", True, '"allow": ["/path/"]'),
+    ("Crawl-delay: 3", True, '"allow": ["/path/"]'),
+    ("Disallow: cart\nAllow: feed", True, '"allow": ["/path/"]'),
+    ("Allow: /internal/feed/\nDisallow: /internal/", False, ""),
+    ("Disallow: *", False, ""),
+)
+def test_rules_that_forbid_nothing_are_told_with_what_to_write(
+    rules: str, is_open: bool, example: str
+) -> None:
+    overrides = read({"a.example": {"rules": f"User-agent: *\n{rules}", "reason": "mail"}})
+    told = [*overrides.open_by_mistake(0.0)]
+    assert len(told) == is_open
+    for text in told:
+        assert text.startswith("GBOT_ROBOTS_OVERRIDES: the rules for 'a.example' forbid nothing")
+        assert example in text
+        assert '"rules": "ignore"' in text
+
+
+def test_open_rules_that_have_run_out_are_not_told_again() -> None:
+    rules = {"rules": "User-agent: *\nDisallow:", "reason": "mail", "until": "1970-01-01"}
+    assert not [*read({"a.example": rules}).open_by_mistake(2 * 86_400.0)]
+
+
+def test_paths_are_listed_at_the_start() -> None:
+    value = {"a.example": {"allow": ["/feed/", "/*.json$"], "reason": "mail"}}
+    _, in_force = read(value).in_words(0.0)
+    assert in_force.endswith(" in force: 'a.example': allow /feed/ /*.json$ (mail)")
