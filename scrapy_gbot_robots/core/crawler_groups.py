@@ -43,6 +43,7 @@ from .lines import (
     DISALLOW,
     FIELDS,
     GLOBAL,
+    MISSING_COLON,
     SITEMAP,
     UNKNOWN,
     UNUSED,
@@ -66,6 +67,7 @@ _USAGE = -2
 _SIGNAL = -3
 _OWN = {CRAWL_DELAY: _DELAY, b"content-usage": _USAGE, b"content-signal": _SIGNAL}
 _OWN_KINDS = frozenset(_OWN.values())
+_FIRST_RUN = (0,)
 
 
 def _usual_ways() -> dict[bytes, int]:
@@ -117,7 +119,8 @@ class ScannedGroup:
     """One group: the paths of its rules as written, with their lines, and its agents.
 
     Each agent has the line that names it. A crawl delay or a `Content-` line is only for the agents
-    that are named before it.
+    that are named before it. A `Content-Usage` line ends a run of user-agent lines as a rule does,
+    but only for such lines (draft-ietf-aipref-attach-05, 3): they are for the agents of their run.
     """
 
     __slots__ = (
@@ -125,7 +128,10 @@ class ScannedGroup:
         "allows",
         "disallow_lines",
         "disallows",
+        "has_usage",
         "own_lines",
+        "run",
+        "runs",
         "user_agents",
     )
 
@@ -135,8 +141,30 @@ class ScannedGroup:
         self.allow_lines: list[int] = []
         self.disallows: list[bytes] = []
         self.disallow_lines: list[int] = []
-        # crawl delays and `Content-` lines: kind, number, and the line as written
-        self.own_lines: list[tuple[int, int, bytes]] = []
+        # crawl delays and `Content-` lines: kind, number, the line as written, and its run
+        self.own_lines: list[tuple[int, int, bytes, int]] = []
+        self.run = 0  # the number of the present run of user-agent lines
+        self.has_usage = False  # whether a `Content-Usage` line has followed it
+        self.runs: dict[bytes, set[int]] = {}  # of agents that are not in the first run alone
+
+    def add_agent(self, user_agent: bytes, line: int) -> None:
+        """Add an agent that is named in `line`."""
+        if self.run:
+            first = {0} if user_agent in self.user_agents else set()
+            self.runs.setdefault(user_agent, first).add(self.run)
+        self.user_agents.setdefault(user_agent, line)
+
+    def add_own_line(self, kind: int, number: int, text: bytes) -> None:
+        """Add a crawl delay or a `Content-` line."""
+        self.own_lines.append((kind, number, text, self.run))
+        if kind == _USAGE:
+            self.has_usage = True
+
+    def end_run(self) -> None:
+        """Note that a user-agent line follows, of whatever agent."""
+        if self.has_usage:
+            self.run += 1
+            self.has_usage = False
 
     def add_run(self, block: bytes, before: int) -> bool:
         """Add the rules of a block if each of its lines begins with "Disallow: ".
@@ -157,6 +185,10 @@ class ScannedGroup:
         They stand before the line that names it.
         """
         return bisect_left(self.own_lines, self.user_agents[user_agent], key=itemgetter(1))
+
+    def runs_of(self, user_agent: bytes) -> Sequence[int]:
+        """Return the numbers of the runs that name an agent."""
+        return sorted(self.runs.get(user_agent, _FIRST_RUN))
 
 
 def scan(body: bytes, user_agents: tuple[bytes, ...]) -> Rules:
@@ -192,7 +224,7 @@ class EveryGroup:
                 self._named.setdefault(user_agent.decode("ascii"), []).append(number)
         self.user_agents = self._named.keys()
 
-    def lines_followed(self, user_agent: str) -> tuple[tuple[int, int], ...] | None:
+    def lines_followed(self, user_agent: str) -> tuple[tuple[int, ...], ...] | None:
         """Return what is the same for two agents if they follow the same lines.
 
         It is None if the file does not name the agent.
@@ -201,7 +233,12 @@ class EveryGroup:
             return None
         name = user_agent.encode("ascii")
         groups = [(number, self._groups[number]) for number in self._named[user_agent]]
-        return tuple([(number, group.own_lines_before(name)) for number, group in groups])
+        return tuple(
+            [
+                (number, group.own_lines_before(name), *group.runs_of(name))
+                for number, group in groups
+            ]
+        )
 
     def rules_for(self, user_agent: str) -> Rules:
         """Return the merged rules of `agent`: of "*", if the file does not name the agent."""
@@ -293,6 +330,8 @@ class _Scan:
                 kind, value = line.kind, line.value
                 if kind == UNUSED:
                     kind = _OWN.get(line.key.lower(), UNUSED)
+                    if kind == _USAGE and line.flags & MISSING_COLON:
+                        kind = UNUSED  # the draft has a colon, and no leniency
             elif not colon:
                 continue
             if kind == DISALLOW and group is not None:
@@ -307,7 +346,7 @@ class _Scan:
                     group.allows.append(value.strip())
                     group.allow_lines.append(number)
                 elif kind in _OWN_KINDS:
-                    group.own_lines.append((kind, number, text))
+                    group.add_own_line(kind, number, text)
             elif kind == _SIGNAL and not self._seen_agent:
                 self.signals.append((number, text))
         self._group, self._number = group, number
@@ -319,8 +358,10 @@ class _Scan:
         lower case; `group` is that of the lines before.
         """
         self._seen_agent = True
-        if group is not None and (group.disallows or group.allows):
-            group = None  # rules end the run of user-agent lines
+        if group is not None:
+            group.end_run()
+            if group.disallows or group.allows:
+                group = None  # rules end the run of user-agent lines
         if not value.startswith(self._agents):
             return group
         user_agent = agent_of(value)
@@ -328,7 +369,7 @@ class _Scan:
             if group is None:
                 group = ScannedGroup()
                 self.groups.append(group)
-            group.user_agents.setdefault(user_agent, line)
+            group.add_agent(user_agent, line)
         return group
 
 
@@ -339,14 +380,16 @@ class _ScanForAll(_Scan):
 
     def _group_of(self, value: bytes, group: ScannedGroup | None, line: int) -> ScannedGroup | None:
         self._seen_agent = True
-        if group is not None and (group.disallows or group.allows):
-            group = None
+        if group is not None:
+            group.end_run()
+            if group.disallows or group.allows:
+                group = None
         user_agent = agent_of(value)
         if user_agent:
             if group is None:
                 group = ScannedGroup()
                 self.groups.append(group)
-            group.user_agents.setdefault(user_agent, line)
+            group.add_agent(user_agent, line)
         return group
 
 
@@ -381,7 +424,10 @@ def _rules(groups: Sequence[ScannedGroup], user_agent: bytes, signals: list[Cont
     for group in groups:
         if not group.own_lines:
             continue
-        for kind, line, raw in group.own_lines[group.own_lines_before(user_agent) :]:
+        runs = set(group.runs_of(user_agent))
+        for kind, line, raw, run in group.own_lines[group.own_lines_before(user_agent) :]:
+            if kind == _USAGE and run not in runs:
+                continue
             if kind != _DELAY:
                 content_lines.append((line, raw))
             elif delay is None:

@@ -38,6 +38,7 @@ from .remarks import (
     RULES,
     Finding,
     finding,
+    is_policy,
     name_of,
     nearest_field,
     on_lines,
@@ -212,9 +213,9 @@ def _on_agents(
         for user_agent, line in group.user_agents.items():
             if group.rules and line in seams:
                 yield finding(line, "joined groups")
-            elif (
-                user_agent and not group.rules and len(merged[user_agent]) == 1
-            ):  # no other has its rules
+            elif group.rules or not user_agent or is_policy(user_agent):
+                continue
+            elif len(merged[user_agent]) == 1:  # no other has its rules
                 name = name_of(all_lines[line - 1].value, user_agent)
                 yield finding(line, "group without rules", user_agent=name)
 
@@ -296,7 +297,7 @@ def _on_crawlers(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator
         if not FOR_GOOGLE.isdisjoint(user_agents) and closing_rule(rules) is None:
             yield from _on_styles_and_scripts(rules, index)
         opened = _opened(rules, closed_to_all, index)
-        if opened:
+        if opened and not all(map(is_policy, user_agents)):
             yield finding(line, "own group", whom=whom, paths=shown(", ".join(opened)))
 
 
@@ -393,7 +394,9 @@ def _on_sitemaps(robotstxt: RobotsTxt, site: Origin | None) -> Iterator[Finding]
         if not (site is not None and origin.host in hosts) and _NOT_PUBLIC.fullmatch(origin.host):
             yield finding(line, "sitemap on no public host", host=origin.host)
     if len(hosts) == 1:
-        unknown_site = "" if site is not None else f", if this is the robots.txt of {shown(*hosts)}"
+        unknown_site = (
+            "" if site is not None else f", if this is the robots.txt of {shown(next(iter(hosts)))}"
+        )
         own = [(line, url) for line, url, origin in listed if origin.host in hosts]
         yield from _on_own_sitemaps(robotstxt, own, unknown_site)
 

@@ -131,9 +131,9 @@ def _statements(
             continue
         path, dictionary = path_and_dictionary(value)
         pairs = read_dictionary(dictionary)
-        # a line that is no Dictionary says nothing, so a shorter path may count
+        at_path = stated.setdefault(path, [])  # no shorter path counts if this is no Dictionary
         if pairs is not None:
-            stated.setdefault(path, []).append(stated_in(pairs.items(), USAGE, number))
+            at_path.append(stated_in(pairs.items(), USAGE, number))
     paths = Index(zip(stated, range(len(stated)), strict=True), ())
     return combined(signals), paths, tuple(map(combined, stated.values()))
 

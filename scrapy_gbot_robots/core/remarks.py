@@ -88,7 +88,7 @@ _WORDS = {
         "comment within a path": (
             'a "#" begins a comment, so the rule is "{rule}"; crawlers request no "#"'
         ),
-        "rule before any group": "a rule before the first user-agent line is ignored",
+        "rule before any group": "{what} before the first user-agent line is ignored",
         "no user agent": '"{value}"{odd} names no user agent{what}',
         "value that a program lacked": (
             'a program wrote "{value}" in place of a name: the group is for no crawler; write "*" '
@@ -145,7 +145,7 @@ _WORDS = {
         "typo": '"{key}" was read as "{name}"',
         "missing colon": 'no colon after "{key}"{odd}',
         "unused field": 'Google does not use the field "{key}"{what}',
-        "unknown field": 'unknown field "{key}"',
+        "unknown field": 'unknown field "{key}"{what}',
     },
     NOTE: {
         "other search engine shut out": "{crawlers} may fetch nothing: {why}",
@@ -155,6 +155,10 @@ _WORDS = {
         "own group": (
             'the group of "*" is not for {whom}, so this is open there: {paths}; repeat what '
             "should hold"
+        ),
+        "policy token": (
+            '"{value}" is a token of policy, and no crawler, by a draft of 2026-10-30 '
+            "(draft-kelley-aipref-training-preference-signal-00); this version does not act on it"
         ),
         "name read in part": 'in "{value}"{odd}, Google reads {what}',
         "field of other crawlers": 'Google does not use the field "{key}"; others do',
@@ -280,6 +284,9 @@ _OF_OTHERS = {
     b"request-rate",
     b"visit-time",
 }
+_SPELT = {name.decode("ascii"): name.decode("ascii").capitalize() for name in _OF_OTHERS}
+_SPELT.update({"content-signal": "Content-Signal", "content-usage": "Content-Usage"})
+_SPELT["license"] = "License"
 OF_GROUPS = {CRAWL_DELAY, b"request-rate", b"visit-time"}  # of no use elsewhere
 _FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in FIELDS}
 _MAX_FIELD = 30  # bytes; a longer name is no misspelling
@@ -292,6 +299,7 @@ _LISTED_URL = re.compile(rb"[^?#]*[,;|]https?://", re.IGNORECASE)  # after anoth
 _NOT_UTF_8 = dict.fromkeys(RULES, "the path is matched byte by byte")
 _NOT_UTF_8[SITEMAP] = "in the URL, each byte past ASCII counts as % and its code"
 _BETWEEN_NAMES = re.compile(r"[\s,;|]+")
+_POLICY = "__usage_"  # so begin the tokens of policy that the draft names
 _NAME_ENDS = ': a name ends where anything but letters, "-" and "_" begins'
 _ITS_CRAWLER = f"{_NAME_ENDS}; the crawler itself may read it whole"
 # What programs write if they lack a name: values of several languages, places in templates.
@@ -322,6 +330,13 @@ def nearest_field(key: bytes) -> str:
     return "".join(nearest)
 
 
+def _other_field(key: bytes) -> str:
+    """Return which field of others is spelt nearly like `key`, "" if none is."""
+    name = key.decode("utf-8", "replace").lower()
+    nearest = get_close_matches(name[: _MAX_FIELD + 1], _SPELT, n=1, cutoff=0.8)
+    return f'; did you mean "{_SPELT[nearest[0]]}"?' if nearest else ""
+
+
 def remarks_on(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[Finding]:
     """Yield the findings about single lines of `body`, in the order of the lines.
 
@@ -344,7 +359,7 @@ def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[F
         if line.kind in RULES:
             has_rules = True
             if not user_agents:
-                odd.append(("rule before any group", ""))
+                odd.append(("rule before any group", "a rule"))
             odd += _on_rule(line, raw)
         elif line.kind == USER_AGENT:
             if has_rules:
@@ -393,14 +408,14 @@ def _on_form(line: Line) -> Odd:
         elif lacks_colon or not line.key:
             yield "ignored", ""
         elif line.key.lower() != LICENSE:
-            yield "unknown field", ""
+            yield "unknown field", _other_field(line.key)
         return
     name = _FIELD_NAMES.get(line.kind, "")
     if line.kind in RULES and len(line.key.decode("utf-8", "replace")) > len(name) + _ENDING:
         yield "another field read as a rule", ""
     elif name and line.key.lower() != name.encode() and not _lost_scheme(line.key):
         yield "typo", ""
-    if lacks_colon:
+    if lacks_colon and line.key.lower() != b"content-usage":
         yield "missing colon", ""
 
 
@@ -490,6 +505,8 @@ def _on_agent(value: bytes) -> Odd:
     advice = did_you_mean(text)
     if _OF_A_PROGRAM.fullmatch(text):
         yield "value that a program lacked", ""
+    elif is_policy(user_agent):
+        yield "policy token", ""
     elif _EVERYBODY.fullmatch(text):
         advice = f': the group is for a crawler "{user_agent}" alone; write "*" for all'
         yield ("name of no crawler" if len(user_agent) == len(value) else "user agent cut"), advice
@@ -539,6 +556,11 @@ def _how_to_name(text: str, user_agent: str, unread: Sequence[str]) -> str:
     elif all(map(is_known, filter(None, _BETWEEN_NAMES.split(text)))):
         return ": write one user-agent line for each name"
     return f': write a line for "{unread[0]}" alone' if unread else ""
+
+
+def is_policy(user_agent: str) -> bool:
+    """Whether an agent is a token of policy, and no crawler."""
+    return user_agent.startswith(_POLICY)
 
 
 def name_of(value: bytes, user_agent: str) -> str:

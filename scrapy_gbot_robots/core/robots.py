@@ -26,6 +26,7 @@ from .lines import (
     DISALLOW,
     HAS_DIRECTIVE,
     MAX_BYTES,
+    MISSING_COLON,
     SITEMAP,
     USER_AGENT,
     Line,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from .remarks import Finding
 
 _MOST_AGENTS = 100  # whose rules are kept at a time
+_USAGE = b"content-usage"
 _BEGIN = b"site"  # of all names of the field
 
 
@@ -179,11 +181,12 @@ class RobotsTxt:
     def fields(self, name: str) -> tuple[FieldLine, ...]:
         """Return all lines of the field `name` in file order, each with the agents of its group.
 
-        Case does not matter.
+        Case does not matter. For the agents of a `Content-Usage` line, such a line ends the
+        user-agent lines above it as a rule does.
         """
         key = name.lower().encode("utf-8", "replace")
         matching: list[tuple[Line, Group]] = []
-        for line, group in _with_groups(self):
+        for line, group in _with_groups(self, ended_by_usage=key == _USAGE):
             if line.key.lower() == key and line.flags & HAS_DIRECTIVE:
                 matching.append((line, group))
         # Each group may have thousands of agents, which many lines share.
@@ -226,21 +229,28 @@ def groups_of(robotstxt: RobotsTxt) -> list[Group]:
     return list(groups.values())
 
 
-def _with_groups(robotstxt: RobotsTxt) -> Iterator[tuple[Line, Group]]:
+def _with_groups(
+    robotstxt: RobotsTxt, *, ended_by_usage: bool = False
+) -> Iterator[tuple[Line, Group]]:
     """Yield each line with its group, which later lines may add to.
 
     Lines before the first user-agent line have a group without agents. Rules there are in no group
-    (RFC 9309 2.2.2).
+    (RFC 9309 2.2.2). If user-agent lines are `ended_by_usage`, `Content-Usage` lines end them, too
+    (draft-ietf-aipref-attach-05, 3); else Google's grouping is given.
     """
     group = Group({}, [])
+    has_usage = False
     for line in read_lines(robotstxt._body):  # noqa: SLF001
         if line.kind == USER_AGENT:
-            if group.rules or not group.user_agents:
+            if group.rules or has_usage or not group.user_agents:
                 group = Group({}, [])
+                has_usage = False
             group.user_agents.setdefault(agent_of(line.value).decode("ascii"), line.number)
         elif group.user_agents and line.kind in {ALLOW, DISALLOW}:
             pattern = line.value.decode("ascii")
             group.rules.append(Rule(line.kind == ALLOW, pattern, line.number))
+        elif ended_by_usage and line.key.lower() == _USAGE:
+            has_usage = has_usage or not line.flags & MISSING_COLON
         yield line, group
 
 

@@ -20,6 +20,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
+from ..core.lines import MISSING_COLON
 from ..core.preferences import (
     NOTHING_SAID,
     SIGNAL,
@@ -32,7 +33,8 @@ from ..core.preferences import (
     read_dictionary,
     stated_in,
 )
-from ..core.robots import RobotsTxt, groups_by_agent, groups_of
+from ..core.remarks import is_policy
+from ..core.robots import RobotsTxt, groups_by_agent, groups_of, lines_of
 from ..core.rules import closing_rule
 from ..core.urls import is_absolute, shown
 from ..core.verdict import Verdict
@@ -48,9 +50,11 @@ Odd: TypeAlias = Iterator[tuple[int, str, str]]  # a line, the name of a kind of
 PURPOSES = tuple(USAGE)
 _LABELS = USAGE.keys() | SIGNAL.keys()
 
+_BEFORE_GROUPS = "a Content-Usage line"
+_NO_COLON = "no colon after Content-Usage, so the line is ignored"
 _NO_DICTIONARY = (
-    "not a dictionary (RFC 9651, 3.2), so the line is ignored: keys are in lower case, and no "
-    "comma ends it"
+    "not a dictionary (RFC 9651, 3.2), so nothing is known for its path: keys are in lower case, "
+    "and no comma ends it"
 )
 GRANTED = "granted"
 REFUSED = "refused"
@@ -72,11 +76,16 @@ def on_preferences(robotstxt: RobotsTxt) -> Odd:
     """Yield what is wrong in lines about the use of content."""
     usage = robotstxt.fields("content-usage")
     signals = robotstxt.fields("content-signal")
-    for line, value, _ in usage:
-        _, dictionary = path_and_dictionary(value.encode())
+    lines = lines_of(robotstxt)
+    for line, value, user_agents in usage:
+        path, dictionary = path_and_dictionary(value.encode())
         members = read_dictionary(dictionary)
-        if members is None:
-            yield line, "preference that says nothing", _NO_DICTIONARY
+        if not user_agents:
+            yield line, "rule before any group", _BEFORE_GROUPS
+        elif lines[line - 1].flags & MISSING_COLON:
+            yield line, "preference that says nothing", _NO_COLON
+        elif members is None:
+            yield line, "preference that says nothing", _not_read(path, dictionary)
         else:
             yield from _on_label(line, "Content-Usage", members.items(), USAGE)
     for line, value, _ in signals:
@@ -89,6 +98,15 @@ def on_preferences(robotstxt: RobotsTxt) -> Odd:
     for line, value, _ in robotstxt.fields("license"):
         if not is_absolute(value):
             yield line, "bad license", f"not an absolute http, https or ftp URL: {shown(value)}"
+
+
+def _not_read(path: str, dictionary: bytes) -> str:
+    """Return what is wrong with a value of Content-Usage whose `dictionary` is none."""
+    first, *rest = dictionary.split(None, 1)
+    if not path and rest and read_dictionary(rest[0]) is not None and b"=" not in first:
+        written = shown(first.decode("utf-8", "replace"))
+        return f'a path begins with "/", and "{written}" does not: nothing is known'
+    return _NO_DICTIONARY
 
 
 def _on_label(line: int, field: str, pairs: Iterable[tuple[str, str]], labels: Labels) -> Odd:
@@ -114,7 +132,7 @@ def _on_silent_groups(robotstxt: RobotsTxt, speaking: Collection[str]) -> Odd:
     """
     groups = groups_of(robotstxt)
     for name, numbers in groups_by_agent(groups).items():
-        if name in speaking:
+        if name in speaking or is_policy(name):
             continue
         rules = chain.from_iterable(groups[number].rules for number in numbers)
         if closing_rule(rules) is None:  # else there is nothing to use

@@ -231,7 +231,16 @@ content-signal: ai-train=no, search=yes, use=full    field of other crawlers
 content-signal:    unused field
 content-usage: train-ai=yes    preference that says nothing    train-ai=y|n, search=y|n
 content-usage: Train-AI=n    preference that says nothing    keys are in lower case
-content-usage: /x train-ai=n,    preference that says nothing    (RFC 9651, 3.2)
+content-usage: /x train-ai=n,    preference that says nothing    (RFC 9651, 3.2), so nothing is known for its path
+content-usage: *.pdf train-ai=n    preference that says nothing    a path begins with "/", and "*.pdf" does not
+content-usage: https://e.com/x train-ai=n    preference that says nothing    and "https://e.com/x" does not
+content-usage: train-ai=n search=y    preference that says nothing    not a dictionary
+content-usage train-ai=n    preference that says nothing    no colon after Content-Usage
+Content-Signals: ai-train=no    unknown field    unknown field "Content-Signals"; did you mean "Content-Signal"?
+Licence: https://e.com/l.xml    unknown field    ; did you mean "License"?
+Content Usage: train-ai=n    unknown field    ; did you mean "Content-Usage"?
+crawldelay: 3    unknown field    ; did you mean "Crawl-delay"?
+user-agent: __usage_ai-training    policy token    this version does not act on it
 content-signal: ai-train=n    preference that says nothing    ai-train=yes|no, search=yes|no
 content-signal: search=yes, Train-AI=no    preference that says nothing    "train-ai" says nothing here; Content-Signal has ai-train=yes|no
 content-usage: search=y, ai-input=n    preference that says nothing    "ai-input" says nothing here; Content-Usage has train-ai=y|n
@@ -264,6 +273,11 @@ def test_colon_that_is_none_is_named() -> None:
 
 
 OF_SEVERAL = r"""
+content-usage: train-ai=n|user-agent: *|allow: /    1 rule before any group    a Content-Usage line before the first user-agent line is ignored
+content-signal: ai-train=no|user-agent: *|allow: /    1 field of other crawlers
+user-agent: *|content-signal: ai-train=no|allow: /||user-agent: __usage_ai-training|disallow: /|allow: /open/    5 policy token, 2 field of other crawlers    "__usage_ai-training" is a token of policy
+user-agent: *|disallow: /x|user-agent: __usage_ai-training|disallow: /y    3 policy token    of 2026-10-30
+user-agent: GPTBot|content-usage: train-ai=y||user-agent: *|content-usage: train-ai=n|allow: /    4 joined groups, 5 field of other crawlers
 disallow: /|user-agent: *|disallow: /x    1 rule before any group    is ignored
 disalllow: /|words    1 misspelt field, 2 ignored    did you mean
 \xff\xfeu\0s\0e\0r\0:\0*\0    1 no robots file    this is UTF-16 or UTF-32 (

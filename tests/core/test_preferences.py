@@ -15,7 +15,7 @@ from ..support.rows import row, table
     "lines, expected",
     row("all-labels", [b"content-usage: train-ai=n, search=y, ai-use=n"], (False, True, False)),
     row("comment", [b"CONTENT-USAGE : train-ai=y # search=n"], (True, None, None)),
-    row("no-colon", [b"content-usage train-ai=n"], (False, None, None)),
+    row("no-colon", [b"content-usage train-ai=n"], (None, None, None)),
     row("between", [b"allow: /", b"content-usage: train-ai=n", b"disallow: /x"], (False, None, None)),
     row("last-of-a-key", [b"content-usage: train-ai=y, train-ai=n"], (False, None, None)),
     row("same-path", [b"content-usage: train-ai=y", b"content-usage: train-ai=n"], (False, None, None)),
@@ -31,7 +31,10 @@ from ..support.rows import row, table
     row("path", [b"content-usage: / train-ai=n", b"content-usage: train-ai=y"], (False, None, None)),
     row("tab-after-the-path", [b"content-usage: /\ttrain-ai=n"], (False, None, None)),
     row("counts-whole", [b"content-usage: /", b"content-usage: train-ai=y"], (None, None, None)),
-    row("says-nothing", [b"content-usage: / !", b"content-usage: train-ai=n"], (False, None, None)),
+    row("says-nothing", [b"content-usage: / !", b"content-usage: train-ai=n"], (None, None, None)),
+    row("says-nothing-on-this-path-once", [b"content-usage: / !", b"content-usage: / train-ai=n"], (False, None, None)),
+    row("says-nothing-on-a-longer-path", [b"content-usage: /x !", b"content-usage: train-ai=n"], (False, None, None)),
+    row("no-slash", [b"content-usage: *.pdf train-ai=n"], (None, None, None)),
     row("wildcards", [b"content-usage: /*$ train-ai=n"], (False, None, None)),
     row("empty", [b"content-usage:"], (None, None, None)),
     row("signal", [b"content-signal: ai-train=no, search=yes, ai-input=no"], (False, True, False)),
@@ -69,6 +72,11 @@ BODIES = {
     "between-for-all": b"user-agent: *\ncontent-usage: train-ai=n\nuser-agent: b\nallow: /\ncontent-usage: search=n\n",
     "parts": b"user-agent: a\nallow: /\ncontent-usage: train-ai=n\nuser-agent: b\nallow: /\nuser-agent: a\ncontent-usage: search=n",
     "paths": b"user-agent: *\ncontent-usage: /a train-ai=n, search=n\ncontent-usage: /a/b train-ai=y\ncontent-usage: /*.pdf$ ai-use=n\n",
+    "usage-alone": b"user-agent: a\ncontent-usage: train-ai=y\n\nuser-agent: *\ncontent-usage: train-ai=n\n",
+    "usage-twice": b"user-agent: a\ncontent-usage: train-ai=y\nuser-agent: b\ncontent-usage: search=y\nuser-agent: a\ncontent-usage: search=n\n",
+    "usage-and-others": b"user-agent: a\ncontent-usage: train-ai=y\nuser-agent: someone\ncontent-usage: train-ai=n\n",
+    "usage-no-colon": b"user-agent: a\ncontent-usage train-ai=y\nuser-agent: b\ncontent-usage: train-ai=n\n",
+    "signal-alone": b"user-agent: a\ncontent-signal: ai-train=yes\nuser-agent: b\ncontent-signal: ai-train=no\n",
     "use": b"user-agent: *\ncontent-signal: use=reference",
     "uses": b"user-agent: *\ncontent-signal: use=full,use=immediate",
     "unknown-use": b"user-agent: *\ncontent-signal: use=all",
@@ -90,7 +98,14 @@ BODIES = {
     ("long-and-group", "a", "/", (False, None, None, None, (3001,))),
     ("own", "own", "/", (None, None, None, None, ())),  # it does not heed what is said to all
     ("own", "other", "/", (False, None, None, None, (2,))),
-    ("between", "a", "/", (False, False, None, None, (2, 5))),
+    ("between", "a", "/", (False, None, None, None, (2,))),
+    ("usage-alone", "a", "/", (True, None, None, None, (2,))),
+    ("usage-alone", "b", "/", (False, None, None, None, (5,))),
+    ("usage-twice", "a", "/", (True, False, None, None, (2, 6))),
+    ("usage-twice", "b", "/", (None, True, None, None, (4,))),
+    ("usage-and-others", "a", "/", (True, None, None, None, (2,))),
+    ("usage-no-colon", "a", "/", (False, None, None, None, (4,))),
+    ("signal-alone", "a", "/", (False, None, None, None, (2, 4))),
     ("between", "b", "/", (None, False, None, None, (5,))),
     ("between-for-all", "b", "/", (None, False, None, None, (5,))),
     ("parts", "a", "/", (False, False, None, None, (3, 7))),
@@ -108,6 +123,13 @@ def test_statement_is_for_crawler_and_path(
     robots = RobotsTxt.parse(BODIES[body])
     for _ in range(6):
         assert robots.preferences(f"https://e.com{path}", user_agent) == said
+
+
+def test_preferences_part_groups_that_rules_do_not() -> None:
+    robots = RobotsTxt.parse(BODIES["usage-alone"] + b"disallow: /x\n")
+    assert not robots.allowed("/x", "a"), "Google ignores the field"
+    lines = {field.line: field.user_agents for field in robots.fields("content-usage")}
+    assert lines == {2: ("a",), 5: ("*",)}
 
 
 def test_headers_speak_of_a_response() -> None:

@@ -6,7 +6,15 @@ It uses nothing of the fast reader, of matching or of the index, so that tests c
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from scrapy_gbot_robots.core.lines import ALLOW, DISALLOW, UNUSED, USER_AGENT, Line, agent_of
+from scrapy_gbot_robots.core.lines import (
+    ALLOW,
+    DISALLOW,
+    MISSING_COLON,
+    UNUSED,
+    USER_AGENT,
+    Line,
+    agent_of,
+)
 from scrapy_gbot_robots.core.robots import Group
 from scrapy_gbot_robots.core.urls import path_of
 from scrapy_gbot_robots.core.verdict import (
@@ -38,14 +46,33 @@ def followed_by(groups: Sequence[Group], user_agents: Sequence[bytes]) -> Follow
     return Followed(None, [])
 
 
+def agents_of_usage(lines: Iterable[Line]) -> dict[int, set[bytes]]:
+    """The agents of each Content-Usage line: those that are named since the last rule or such line before them."""
+    found: dict[int, set[bytes]] = {}
+    named: set[bytes] = set()
+    is_over = False
+    for line in lines:
+        if line.kind == USER_AGENT:
+            named = (set() if is_over else named) | {agent_of(line.value)}
+            is_over = False
+        elif line.kind in {ALLOW, DISALLOW}:
+            is_over = True
+        elif line.key.lower() == b"content-usage" and not line.flags & MISSING_COLON:
+            found[line.number] = named
+            is_over = True
+    return found
+
+
 def lines_for(
-    lines: Iterable[Line], user_agents: Sequence[bytes], fields: set[bytes]
+    lines: Sequence[Line], user_agents: Sequence[bytes], fields: set[bytes]
 ) -> list[Line]:
     """The lines of unused `fields` for a crawler that tries `agents` in turn: those after its name in its groups, and signals before any."""
+    usage = agents_of_usage(lines)
     before: list[Line] = []
     groups: list[dict[bytes, list[Line]]] = []
     has_rules = True
     for line in lines:
+        key = line.key.lower()
         if line.kind == USER_AGENT:
             if has_rules:
                 groups.append({})
@@ -53,16 +80,23 @@ def lines_for(
             groups[-1].setdefault(agent_of(line.value), [])
         elif line.kind in {ALLOW, DISALLOW}:
             has_rules = has_rules or bool(groups)
-        elif line.kind == UNUSED and line.key.lower() in fields:
-            if not groups and line.key.lower() == b"content-signal":
+        elif line.kind == UNUSED and key in fields:
+            if not groups and key == b"content-signal":
                 before.append(line)
-            for own in groups[-1].values() if groups else ():
-                own.append(line)
+            for agent, own in groups[-1].items() if groups else ():
+                if key != b"content-usage" or agent in usage.get(line.number, ()):
+                    own.append(line)
+    return before + _own_lines(groups, user_agents)
+
+
+def _own_lines(
+    groups: Sequence[dict[bytes, list[Line]]], user_agents: Sequence[bytes]
+) -> list[Line]:
     for user_agent in user_agents:
         followed = [group[user_agent] for group in groups if user_agent in group]
         if followed:
-            return [*before, *(line for own in followed for line in own)]
-    return before
+            return [line for own in followed for line in own]
+    return []
 
 
 def verdict_of(groups: Sequence[Group], url: str | bytes, user_agents: Sequence[bytes]) -> Verdict:
