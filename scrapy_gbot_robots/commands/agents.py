@@ -32,7 +32,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """Write the table; return FINE."""
     url = checked_url(options.url, has_robots=options.robots is not None)
     (version,) = versions([options.robots or options.url], world, err)
-    robotstxt = world.settings.parse(version.copy.body)
+    robotstxt = world.parse(version.body)
     refused = 0
     rows: list[list[Part]] = []
     for known in KNOWN_CRAWLERS:

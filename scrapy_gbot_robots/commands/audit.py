@@ -24,16 +24,19 @@ from ..bulk.judging import (
     BulkError,
     Decisions,
     Judge,
+    decision_on,
     origins_of,
 )
 from ..bulk.url_list import MAX_URL, URL, Row, UrlList, need
 from ..core.urls import shown
 from ..counts import Tally, count
+from ..policy.outages import Decision, Policy
 from ..policy.overrides import Overrides, read_overrides
 from .ending import FINE, FOUND, CommandError, interruptible
 from .inputs import STDIN, add_shared, crawlers_named, is_url, opened, versions
 from .output import Terminal, printable
-from .world import RobotsFiles, World
+from .sites import RobotsState
+from .world import RobotsFile, RobotsFiles, World
 
 _TOP = 20  # rules in the summary
 _EXAMPLE = 100  # characters of a line that is no URL
@@ -106,7 +109,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
         try:
             if options.versions:
                 every = versions(options.versions, world, err)
-                robots = [version.decision for version in reversed(every)]  # the new one first
+                robots = [_decision_on(version) for version in reversed(every)]  # the new one first
                 for rows in audit.pieces():
                     audit.take(rows, robots)
             else:
@@ -120,6 +123,12 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     if options.fail_on and audit.has_disallowed:
         return FOUND
     return FINE
+
+
+def _decision_on(version: RobotsFile | RobotsState) -> Decision:
+    if isinstance(version, RobotsFile):
+        return decision_on(200, version.body, Policy())
+    return version.decision
 
 
 class _Audit:

@@ -15,11 +15,12 @@ from ..core.urls import ROBOTS_PATH, Origin
 from ..counts import count
 from ..policy.outages import Entry, decide
 from ..settings import GbotSettings
-from .check import entry_facts, entry_in_words
+from ..storage.base import StorageError
 from .ending import FINE, FOUND, CommandError
 from .inputs import add_shared, origin_of, typed
 from .output import Terminal
-from .world import RobotsState, World
+from .sites import RobotsState
+from .world import World
 
 _ACTS = ("list", "show", "forget")
 _TIMES = ("fetched", "asked again")
@@ -47,6 +48,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """List, show or forget; return the exit status: FOUND if an origin is not in the storage."""
+    try:
+        return _done(options, world, out, err)
+    except StorageError as error:
+        raise CommandError(str(error)) from error
+
+
+def _done(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     gbot, forgets = world.settings, options.act == "forget"
     if options.all != (forgets and not options.origins):
         raise CommandError("forget needs an ORIGIN, or --all; nothing else takes --all")
@@ -78,8 +86,8 @@ def _show(origin: str, entry: Entry, gbot: GbotSettings, out: Terminal, *, is_br
     with suppress(ValueError):  # others write to the storage, too
         site = Origin.of(origin)
     state = RobotsState(origin + ROBOTS_PATH, decision, entry, site)
-    out.json({"origin": origin, **entry_facts(state)})
-    words = [*entry_in_words(state)]
+    out.json({"origin": origin, **state.facts})
+    words = [*state.in_words()]
     if is_brief:
         times = ", ".join(f"{name} {text}" for name, text in words if name in _TIMES)
         out.say((origin, "strong"), f": {words[0][1]} ({times})")

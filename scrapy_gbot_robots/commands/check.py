@@ -6,14 +6,11 @@ network.
 
 from __future__ import annotations
 
-import math
-import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.lines import split_lines
 from ..core.named_user_agent import (
@@ -21,16 +18,16 @@ from ..core.named_user_agent import (
     checked_url,
     group_in_words,
     group_line,
-    verdict_on,
 )
 from ..core.robots import RobotsTxt
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
-from ..policy.outages import REFUSALS, Kind, State, span
-from ..policy.verdicts import judge_url
 from .ending import FAILED, FINE, FOUND
 from .inputs import SOURCE, add_shared, crawlers_named, fetched, typed, versions
 from .output import Terminal
-from .world import RobotsState, World
+from .world import RobotsFile, World
+
+if TYPE_CHECKING:
+    from .sites import RobotsState
 
 _ANSWERS = {True: ("allowed", "good"), False: ("disallowed", "bad")}
 
@@ -55,14 +52,19 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     named_user_agents = crawlers_named(options.user_agents, world, err)
     for url in options.urls:
         checked_url(url, has_robots=options.robots is not None)
+    states: Mapping[str, RobotsFile | RobotsState]
     if options.robots is None:
         states = fetched(options.urls, world, err, fresh=options.fresh)
     else:
-        states = dict.fromkeys(options.urls, *versions([options.robots], world, err))
-    parse = lru_cache(world.settings.parse)
+        (version,) = versions([options.robots], world, err)
+        states = dict.fromkeys(options.urls, version)
+    parse = lru_cache(world.parse)
     status = FINE
     for number, (url, named_user_agent) in enumerate(product(options.urls, named_user_agents)):
-        check = _checked(url, named_user_agent, states[url], parse(states[url].rules))
+        state = states[url]
+        robotstxt = parse(state.rules)
+        verdicts = state.verdicts(url, named_user_agent.crawler, robotstxt)
+        check = Check(url, named_user_agent, state, robotstxt, *verdicts)
         out.json(check.facts)
         if number:
             out.say()
@@ -74,31 +76,12 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     return status
 
 
-def _checked(
-    url: str, named_user_agent: NamedUserAgent, state: RobotsState, robotstxt: RobotsTxt
-) -> Check:
-    """Check a URL by a robots.txt and, for a site, as a crawl would.
-
-    `robotstxt` has its rules, if rules decide.
-    """
-    if state.origin is None:
-        verdict = verdict_on(url, named_user_agent.crawler, robotstxt)
-        return Check(url, named_user_agent, state, robotstxt, verdict, verdict)
-    verdict = judge_url(url, state.decision, robotstxt.rules_for(named_user_agent.crawler))
-    that_decides = robotstxt
-    if state.override is not None and state.override.robotstxt is not None:
-        that_decides = state.override.robotstxt
-    rules = that_decides.rules_for(named_user_agent.crawler)
-    decided = judge_url(url, state.decision, rules, state.override)
-    return Check(url, named_user_agent, state, robotstxt, verdict, decided)
-
-
 class Check(NamedTuple):
     """A URL, the verdict on it, and what that rests on."""
 
     url: str  # absolute, or a path
     named_user_agent: NamedUserAgent
-    state: RobotsState
+    state: RobotsFile | RobotsState
     robotstxt: RobotsTxt  # with the rules, if rules decide
     verdict: Verdict  # by the robots.txt
     decided: Verdict  # that counts in a crawl, by the override, too
@@ -108,7 +91,7 @@ class Check(NamedTuple):
         """Whether the policy decided in place of rules, since robots.txt is unreachable."""
         if self.verdict.reason == ROBOTS_TXT_ITSELF or self.decided.override is not None:
             return False
-        return self.state.decision.copy is None
+        return self.state.is_unreachable
 
     @property
     def group_line(self) -> int | None:
@@ -123,7 +106,7 @@ class Check(NamedTuple):
     @property
     def facts(self) -> dict[str, Any]:
         """What the check found, for programs. Times are in seconds."""
-        verdict, robots_txt, rule = self.verdict, entry_facts(self.state), None
+        verdict, robots_txt, rule = self.verdict, self.state.facts, None
         if verdict.rule is not None:
             rule = verdict.rule._asdict()
         facts: dict[str, Any] = {
@@ -142,52 +125,6 @@ class Check(NamedTuple):
         return facts
 
 
-def entry_facts(state: RobotsState) -> dict[str, Any]:
-    """Return what is known of a robots.txt, for programs. Times are in seconds.
-
-    Of a body it is the number of bytes.
-    """
-    if state.origin is None:
-        return {"file": state.where}
-    decision = state.decision
-    facts: dict[str, Any] = {
-        "url": state.where,
-        "state": decision.state,
-        "temporary": decision.temporary,
-        "why": decision.why,
-        "storage": state.storage,
-        "fresh_secs": max(0.0, decision.ask_at - time.time()),
-        **asdict(state.entry),
-    }
-    if state.entry.copy is not None:
-        facts["copy"]["body"] = len(state.entry.copy.body)
-    return facts
-
-
-def entry_in_words(state: RobotsState) -> Iterator[tuple[str, str]]:
-    """Yield what is known of a robots.txt, and how this run has it: names, and texts for people."""
-    decision, copy, outage = state.decision, state.entry.copy, state.entry.outage
-    words = f"{decision.state.value}{' for now' * decision.temporary}: {decision.why}"
-    if state.storage is not None:
-        words += f", from the storage ({state.storage})"
-    yield "robots.txt", words
-    if state.copy.kind is Kind.NONE and state.copy.status in REFUSALS:
-        yield "note", "the site refuses it; GBOT_ROBOTS_ACCESS_DENIED says what that means"
-    if outage is not None and not decision.temporary:
-        yield "note", f"the last fetch failed: {outage.why}; this answer still counts"
-    if copy is not None:
-        if copy.url != state.where:
-            yield "served by", copy.url
-        yield "fetched", f"{span(time.time() - copy.fetched_at)} ago"
-    fresh_secs = math.ceil(decision.ask_at - time.time())
-    asked_again = "now"
-    if fresh_secs > 0:
-        asked_again = f"in {span(fresh_secs)}"
-    yield "asked again", asked_again
-    if outage is not None:
-        yield "failures", f"{outage.failures:,} in a row"
-
-
 def _show(check: Check, out: Terminal) -> None:
     """Write the verdict with the deciding line in place, and below it what the verdict rests on."""
     word, style = _ANSWERS[check.decided.allowed]
@@ -201,11 +138,10 @@ def _show(check: Check, out: Terminal) -> None:
     if check.verdict.rule is None:
         out.fact("reason", check.verdict.reason)
     out.fact("crawler", str(check.named_user_agent))
-    if check.state.decision.state is State.RULES and check.verdict.reason != ROBOTS_TXT_ITSELF:
+    if check.state.has_rules and check.verdict.reason != ROBOTS_TXT_ITSELF:
         out.fact("group", check.group)
-    if check.state.origin is not None:
-        for name, text in entry_in_words(check.state):
-            out.fact(name, text)
+    for name, text in check.state.in_words():
+        out.fact(name, text)
 
 
 def show_line(check: Check, out: Terminal) -> None:

@@ -13,17 +13,22 @@ from argparse import (
     SUPPRESS,
     ArgumentParser,
     ArgumentTypeError,
+    Namespace,
     RawDescriptionHelpFormatter,
 )
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..settings import Words
 from .ending import status_of
+from .output import Terminal
 from .world import World
+
+if TYPE_CHECKING:
+    from ..settings import Words
 
 SUBCOMMANDS = {
     "check": "Say whether URLs may be fetched, and why",
@@ -91,11 +96,18 @@ def main(
     options = of_subcommand.parse_intermixed_args(arguments)
     world = world_of(dict(options.set))
     return status_of(
-        partial(subcommand.run, options, world),
-        world.words,
+        partial(_run, subcommand, options, world),
         of_subcommand.prog,
         as_json=getattr(options, "json", False),
     )
+
+
+def _run(subcommand: Any, options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
+    """Run a sub-command, after notes on settings that are probably mistakes."""
+    for text in world.mistakes():
+        err.say((f"note: {text}", "warning"))
+    status: int = subcommand.run(options, world, out, err)
+    return status
 
 
 def add_subcommand(parser: ArgumentParser) -> None:

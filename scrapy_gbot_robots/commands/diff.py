@@ -24,8 +24,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """Write the changes; return FOUND if there are any."""
     old, new = versions([options.old, options.new], world, err)
-    parse = world.settings.parse
-    every = changes(parse(old.copy.body), parse(new.copy.body))
+    parse = world.parse
+    every = changes(parse(old.body), parse(new.body))
     user_agents = 0
     for change in every:
         user_agents += len(change.user_agents)

@@ -13,8 +13,6 @@ from io import BytesIO, TextIOWrapper
 from typing import Any
 
 from ..core.urls import shown
-from ..settings import Words, mistakes
-from ..storage.base import StorageError
 from .output import Terminal
 
 FINE = 0  # allowed, clean, unchanged
@@ -32,9 +30,7 @@ class CommandError(ValueError):
     """The command cannot do its work. The message is one line for the user."""
 
 
-def status_of(
-    run: Callable[[Terminal, Terminal], int], words: Words, name: str, *, as_json: bool
-) -> int:
+def status_of(run: Callable[[Terminal, Terminal], int], name: str, *, as_json: bool) -> int:
     """Run a sub-command, and return the exit status. No fault of a user's raises an exception.
 
     The message of a ValueError, such as that of a setting, is for the user, and so is that of an
@@ -51,11 +47,9 @@ def status_of(
     try:
         try:
             with interruptible():
-                for text in mistakes(words):
-                    err.say((f"note: {text}", "warning"))
                 status = run(out, err)
                 out.flush()
-        except (ValueError, ImportError, StorageError) as error:
+        except (ValueError, ImportError) as error:
             text = shown(str(error), _MOST_ERROR)
             if advice := getattr(error, "advice", ""):
                 text = f"{text}. {advice}"

@@ -11,17 +11,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..bulk.judging import decision_on
 from ..core.crawlers import cut_token
-from ..core.lint import no_robots_file
+from ..core.lines import is_web_page
 from ..core.named_user_agent import NAMED, NamedUserAgent, hints_on, names_in
+from ..core.robots import groups_of
 from ..core.urls import Origin, as_text
-from ..policy.outages import Kind, Policy, State
 from .ending import CommandError
 from .output import Terminal
-from .world import RobotsState, World
+from .world import RobotsFile, World
+
+if TYPE_CHECKING:
+    from .sites import RobotsState
 
 STDIN = "-"
 MAX_BYTES = 64 * 2**20  # of a file that is read whole; only the first 500 KiB of a robots.txt count
@@ -145,7 +147,7 @@ def opened(path: str, hint: str = "") -> AbstractContextManager[Any]:
 # Versions of a robots.txt
 
 
-def versions(names: Sequence[str], world: World, err: Terminal) -> list[RobotsState]:
+def versions(names: Sequence[str], world: World, err: Terminal) -> list[RobotsFile | RobotsState]:
     """Return the versions that `names` stand for: files, sites, "-" (standard input).
 
     `err` gets a note on a file that looks like no robots.txt.
@@ -159,19 +161,24 @@ def versions(names: Sequence[str], world: World, err: Terminal) -> list[RobotsSt
     sites = fetched(names, world, err)
     every = [version_of(name, sites) for name in names]
     for version in every:
-        if version.decision.state is State.FULL_DISALLOW:
-            raise CommandError(
-                f"{version.where}: there are no rules to read; "
-                f"GBOT_ROBOTS_ACCESS_DENIED disallows the whole site: {version.decision.why}"
-            )
-        if version.origin is not None:
+        if not isinstance(version, RobotsFile):
+            if version.is_disallowed:
+                raise CommandError(
+                    f"{version.where}: there are no rules to read; "
+                    f"GBOT_ROBOTS_ACCESS_DENIED disallows the whole site: {version.decision.why}"
+                )
             continue
-        body = version.rules  # of a file, which is read as rules whatever it is
-        if body.startswith(_ARCHIVES):
+        if version.body.startswith(_ARCHIVES):
             raise CommandError(
                 f"{version.where}: this is an archive; take the robots.txt files out of it first"
             )
-        other = no_robots_file(body, world.settings.parse(body))
+        robotstxt = world.parse(version.body)
+        if groups_of(robotstxt) and not is_web_page(version.body):
+            continue
+        # importing it takes as long as all else together, and few files are something else
+        from ..core.lint import no_robots_file  # noqa: PLC0415
+
+        other = no_robots_file(version.body, robotstxt)
         if other is not None:
             err.say((f"note: {version.where}: {other.text}", "warning"))
     return every
@@ -198,7 +205,7 @@ def fetched(
 
 def version_of(
     name: str, sites: Mapping[str, RobotsState], *, may_lack: bool = True
-) -> RobotsState:
+) -> RobotsFile | RobotsState:
     """Return the version that `name` stands for: of a site, the one that was `fetched`.
 
     Raises:
@@ -206,11 +213,12 @@ def version_of(
     """
     version = sites.get(name)
     if version is None:
-        body = read(name, "; a site is named by its URL, such as https://example.com")
-        return RobotsState(name, decision_on(200, body, Policy()))
+        return RobotsFile(
+            name, read(name, "; a site is named by its URL, such as https://example.com")
+        )
     outage = version.entry.outage
     if outage is not None:  # what a crawl would go by is not what the server has now
         raise CommandError(f"{version.where}: robots.txt unreachable: {outage.why}")
-    if version.copy.kind not in {Kind.RULES, Kind.OTHER} and not may_lack:
+    if not (may_lack or version.has_body):
         raise CommandError(f"{version.where}: there is nothing to read: {version.decision.why}")
     return version

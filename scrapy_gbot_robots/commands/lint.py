@@ -10,6 +10,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from ..core.lines import split_lines
 from ..core.lint import findings
@@ -19,7 +20,10 @@ from ..experimental.preferences import on_preferences
 from .ending import FAILED, FINE, FOUND, CommandError
 from .inputs import SOURCE, add_shared, fetched, version_of
 from .output import Terminal, printable
-from .world import RobotsState, World
+from .world import RobotsFile, World
+
+if TYPE_CHECKING:
+    from .sites import RobotsState
 
 _STYLES = {ERROR: "bad", WARNING: "warning", NOTE: "faint"}
 _PAGE = "https://scrapy-gbot-robots.readthedocs.io/lint/"
@@ -81,9 +85,9 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
             has_failed = True
             continue
         every = findings(
-            source.copy.body,
-            max_bytes=world.settings.max_bytes,
-            truncated=source.copy.cut,
+            source.body,
+            max_bytes=world.max_bytes,
+            truncated=source.is_cut,
             site=source.origin,
             more=on_preferences,
         )
@@ -98,9 +102,9 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     return FOUND if is_bad else FINE
 
 
-def _write(source: RobotsState, reported: Sequence[Finding], out: Terminal) -> None:
+def _write(source: RobotsFile | RobotsState, reported: Sequence[Finding], out: Terminal) -> None:
     """Write each finding with its line, and how many there are; or JSON."""
-    lines = split_lines(source.copy.body)
+    lines = split_lines(source.body)
     for finding in reported:
         out.json({"source": printable(source.where), **finding._asdict()})
         style, where = _STYLES[finding.level], f"{source.where}:{finding.line}: "

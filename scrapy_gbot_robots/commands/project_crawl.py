@@ -40,7 +40,8 @@ from ..storage.base import Storage, StorageError
 from ..storage.client import StorageClient, choice_of
 from ..storage.memory import MemoryStorage
 from .ending import CommandError
-from .world import RobotsFiles, RobotsState, World
+from .sites import RobotsState
+from .world import RobotsFiles, World
 
 _T = TypeVar("_T")
 

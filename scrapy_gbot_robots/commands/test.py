@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.named_user_agent import NamedUserAgent, checked_url, verdict_on
 from ..core.urls import Origin, shown
@@ -17,7 +17,10 @@ from .check import Check, show_line
 from .ending import FINE, FOUND, CommandError
 from .inputs import SOURCE, add_shared, is_url, read, versions
 from .output import Terminal
-from .world import RobotsState, World
+from .world import RobotsFile, World
+
+if TYPE_CHECKING:
+    from .sites import RobotsState
 
 _COMMENT = re.compile(r"(?:^|\s)#.*")  # of a URL, "#" is a part
 # a User-Agent header may have blanks
@@ -58,7 +61,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     expectations = [*_expectations(options.expectations, robots)]
     if not expectations:
         raise CommandError(f"{options.expectations}: there is no expectation in it")
-    robotstxt = world.settings.parse(robots.copy.body)
+    robotstxt = world.parse(robots.body)
     failed = 0
     for line, text, url, named_user_agent, allowed in expectations:
         facts: dict[str, Any] = {}
@@ -90,7 +93,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     return FOUND if failed else FINE
 
 
-def _expectations(where: str, robots: RobotsState) -> Iterator[Expectation]:
+def _expectations(where: str, robots: RobotsFile | RobotsState) -> Iterator[Expectation]:
     """Yield the expectations in a file.
 
     Raises:
@@ -106,7 +109,7 @@ def _expectations(where: str, robots: RobotsState) -> Iterator[Expectation]:
             raise CommandError(f"{where}:{number}: {error}: {shown(raw.strip())}") from None
 
 
-def _expectation(number: int, text: str, robots: RobotsState) -> Expectation:
+def _expectation(number: int, text: str, robots: RobotsFile | RobotsState) -> Expectation:
     form = _FORM.fullmatch(text)
     if form is None:
         raise ValueError('must be "allow CRAWLER URL", "deny CRAWLER URL" or "sitemap URL"')

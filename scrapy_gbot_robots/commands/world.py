@@ -7,49 +7,66 @@ module also has what asks servers and storages, and it is imported on first use.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ..core.crawlers import UserAgent
-from ..core.named_user_agent import NOBODY, NamedUserAgent
+from ..core.lines import MAX_BYTES
+from ..core.named_user_agent import NOBODY, NamedUserAgent, verdict_on
+from ..core.robots import RobotsTxt
 from ..core.urls import Origin
-from ..policy.outages import Copy, Decision, Entry, Kind, State
-from ..policy.overrides import Override
-from ..settings import GbotSettings, Words
-from ..storage.base import Storage
+from ..core.verdict import Verdict
 from .ending import CommandError
+
+if TYPE_CHECKING:
+    from ..settings import GbotSettings, Words
+    from ..storage.base import Storage
+    from .sites import RobotsState
 
 _T = TypeVar("_T")
 
 _OWN_NAMES = ("ROBOTSTXT_USER_AGENT", "USER_AGENT")  # settings that name the crawler
 
-# stands for a copy where there is none
-_NO_COPY = Copy(Kind.NONE, 0, "", b"", False, "", 0.0, 0.0)
 
+class RobotsFile:
+    """A robots.txt in a file. It is read as rules, whatever it contains.
 
-class RobotsState(NamedTuple):
-    """What is known of a robots.txt, that of a site or one in a file."""
+    Args:
+        where: the path; "-" is standard input.
+        body: the content.
+    """
 
-    where: str  # its URL, or the path of the file
-    decision: Decision  # what the entry means now
-    entry: Entry = Entry()  # in the storage
-    origin: Origin | None = None  # of the site; None for a file
-    override: Override | None = None  # that counts for the site in a crawl
-    storage: str | None = None  # the name of the storage, if it had the answer
+    origin: None = None
+    is_cut = False
+    is_unreachable = False
+    has_rules = True
 
-    @property
-    def copy(self) -> Copy:
-        """The copy that counts, an empty one if there is none."""
-        return self.decision.copy or _NO_COPY
+    def __init__(self, where: str, body: bytes) -> None:
+        self.where = where
+        self.body = body
 
     @property
     def rules(self) -> bytes:
-        """The robots.txt if its rules decide, else nothing."""
-        if self.decision.state is State.RULES:
-            return self.copy.body
-        return b""
+        """The robots.txt."""
+        return self.body
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is known of it, for programs."""
+        return {"file": self.where}
+
+    def in_words(self) -> Iterable[tuple[str, str]]:
+        """What is known of it, for people: nothing but its name."""
+        return ()
+
+    def verdicts(
+        self, url: str, crawler: UserAgent, robotstxt: RobotsTxt
+    ) -> tuple[Verdict, Verdict]:
+        """Return the verdict of the rules, and the same again, since nothing else counts."""
+        verdict = verdict_on(url, crawler, robotstxt)
+        return verdict, verdict
 
 
 class RobotsFiles(Protocol):
@@ -77,12 +94,33 @@ class World:
     @cached_property
     def settings(self) -> GbotSettings:
         """The plugin's settings. Raises ValueError if one has a wrong value."""
-        return GbotSettings.of(self.words)
+        settings: GbotSettings = self._settings_module.GbotSettings.of(self.words)
+        return settings
+
+    @property
+    def max_bytes(self) -> int:
+        """How many bytes of a robots.txt count."""
+        if not self.words:
+            return MAX_BYTES
+        return self.settings.max_bytes
+
+    def parse(self, body: bytes) -> RobotsTxt:
+        """Parse a robots.txt as far as it counts."""
+        return RobotsTxt.parse(body, max_bytes=self.max_bytes)
+
+    def mistakes(self) -> Iterable[str]:
+        """Return a sentence for each setting that is probably a mistake, such as a misspelt one."""
+        if not self.words:
+            return ()
+        sentences: Iterable[str] = self._settings_module.mistakes(self.words)
+        return sentences
 
     @property
     def named_user_agent(self) -> NamedUserAgent:
         """The crawler that counts if `--as` names none: that of a setting, else any, "*"."""
-        user_agents = self.settings.user_agents
+        user_agents: Sequence[str] = ()
+        if self.words:
+            user_agents = self.settings.user_agents
         if user_agents:
             return NamedUserAgent(
                 UserAgent.of(user_agents), "GBOT_ROBOTS_USER_AGENTS", ", ".join(user_agents)
@@ -111,6 +149,11 @@ class World:
         """
         opened: tuple[Storage, str] = self._crawls().opened_storage(self.words)
         return opened
+
+    @property
+    def _settings_module(self) -> Any:
+        """The module of the settings, which takes as long to import as a file takes to be read."""
+        return import_module("..settings", __package__)
 
     @staticmethod
     def _crawls() -> Any:

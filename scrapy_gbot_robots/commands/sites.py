@@ -1,0 +1,134 @@
+"""What is known of the robots.txt of a site: facts for programs, words for people, and verdicts.
+
+`project_crawl` looks it up, and `cache` reads it from the storage. It is imported with these, so
+that a run about files does not need it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from ..core.crawlers import UserAgent
+from ..core.robots import RobotsTxt
+from ..core.urls import Origin
+from ..core.verdict import Verdict
+from ..policy.outages import REFUSALS, Copy, Decision, Entry, Kind, State, span
+from ..policy.overrides import Override
+from ..policy.verdicts import judge_url
+
+# It stands for a copy where there is none.
+_NO_COPY = Copy(Kind.NONE, 0, "", b"", False, "", 0.0, 0.0)
+
+
+class RobotsState(NamedTuple):
+    """What is known of the robots.txt of a site."""
+
+    where: str  # its URL
+    decision: Decision  # what the entry means now
+    entry: Entry  # in the storage
+    origin: Origin | None  # None: a storage has it under a name that is not an origin
+    override: Override | None = None  # that counts for the site in a crawl
+    storage: str | None = None  # the name of the storage, if it had the answer
+
+    @property
+    def copy(self) -> Copy:
+        """The copy that counts, an empty one if there is none."""
+        return self.decision.copy or _NO_COPY
+
+    @property
+    def rules(self) -> bytes:
+        """The robots.txt if its rules decide, else nothing."""
+        if self.has_rules:
+            return self.copy.body
+        return b""
+
+    @property
+    def body(self) -> bytes:
+        """What the server has sent, whether rules decide or not; empty if there is no copy."""
+        return self.copy.body
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the server has sent more than `body`."""
+        return self.copy.cut
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether the rules of the robots.txt decide."""
+        return self.decision.state is State.RULES
+
+    @property
+    def has_body(self) -> bool:
+        """Whether the server has sent something, a robots.txt or other data."""
+        return self.copy.kind in {Kind.RULES, Kind.OTHER}
+
+    @property
+    def is_disallowed(self) -> bool:
+        """Whether all of the site is disallowed, whatever its robots.txt contains."""
+        return self.decision.state is State.FULL_DISALLOW
+
+    @property
+    def is_unreachable(self) -> bool:
+        """Whether the policy decides, because there is no copy that counts."""
+        return self.decision.copy is None
+
+    def verdicts(
+        self, url: str, crawler: UserAgent, robotstxt: RobotsTxt
+    ) -> tuple[Verdict, Verdict]:
+        """Return the verdict by the robots.txt, and the verdict that counts in a crawl.
+
+        They differ where an override counts. `robotstxt` has the rules, if rules decide.
+        """
+        verdict = judge_url(url, self.decision, robotstxt.rules_for(crawler))
+        that_decides = robotstxt
+        if self.override is not None and self.override.robotstxt is not None:
+            that_decides = self.override.robotstxt
+        rules = that_decides.rules_for(crawler)
+        return verdict, judge_url(url, self.decision, rules, self.override)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is known of the robots.txt, for programs. Times are in seconds.
+
+        A body is given by its number of bytes.
+        """
+        decision = self.decision
+        facts: dict[str, Any] = {
+            "url": self.where,
+            "state": decision.state,
+            "temporary": decision.temporary,
+            "why": decision.why,
+            "storage": self.storage,
+            "fresh_secs": max(0.0, decision.ask_at - time.time()),
+            **asdict(self.entry),
+        }
+        if self.entry.copy is not None:
+            facts["copy"]["body"] = len(self.entry.copy.body)
+        return facts
+
+    def in_words(self) -> Iterator[tuple[str, str]]:
+        """Yield what is known of the robots.txt, and how this run has it: names and texts."""
+        decision, copy, outage = self.decision, self.entry.copy, self.entry.outage
+        words = f"{decision.state.value}{' for now' * decision.temporary}: {decision.why}"
+        if self.storage is not None:
+            words += f", from the storage ({self.storage})"
+        yield "robots.txt", words
+        if self.copy.kind is Kind.NONE and self.copy.status in REFUSALS:
+            yield "note", "the site refuses it; GBOT_ROBOTS_ACCESS_DENIED says what that means"
+        if outage is not None and not decision.temporary:
+            yield "note", f"the last fetch failed: {outage.why}; this answer still counts"
+        if copy is not None:
+            if copy.url != self.where:
+                yield "served by", copy.url
+            yield "fetched", f"{span(time.time() - copy.fetched_at)} ago"
+        fresh_secs = math.ceil(decision.ask_at - time.time())
+        asked_again = "now"
+        if fresh_secs > 0:
+            asked_again = f"in {span(fresh_secs)}"
+        yield "asked again", asked_again
+        if outage is not None:
+            yield "failures", f"{outage.failures:,} in a row"
