@@ -214,7 +214,7 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
         if meaning_of(status) is Fetched and not has_wall:  # as most: a short cut
             copy = Copy(Kind.RULES, status, "", body, False, "", 0.0, 0.0)
             return Decision(State.RULES, "", False, 0.0, 0.0, copy)
-        outcome = outcome_of(status, "", body, soft_404=policy.soft_404, proxied=False, headers={})
+        outcome = outcome_of(status, "", body, soft_404=policy.soft_404, proxy="", headers={})
     return decide(renew(None, outcome, 0.0, policy), 0.0, policy)
 
 

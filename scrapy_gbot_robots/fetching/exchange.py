@@ -23,7 +23,7 @@ from ..concurrency import within
 from ..engine import Send
 from ..policy import headers
 from ..policy.decoding import DecodeError, as_served, decoded
-from ..policy.outcome import Failure, Outcome, Unreachable, failed, outcome_of
+from ..policy.outcome import Failure, Outcome, Unreachable, failed, outcome_of, proxy_failed
 from ..policy.web_pages import HEADERS
 from ..settings import GbotSettings
 
@@ -106,10 +106,8 @@ class Exchange:
     exchange starts again.
     """
 
-    def __init__(
-        self, make_robots_request: Request, most_bytes: int, secs_left: float = 0.0
-    ) -> None:
-        self.make_robots_request = make_robots_request  # the request as the fetcher made it
+    def __init__(self, robots_request: Request, most_bytes: int, secs_left: float = 0.0) -> None:
+        self.robots_request = robots_request  # the request as the fetcher made it
         # as the download handler got it; None if a middleware did not let it pass
         self.request: Request | None = None
         self.headers = Headers()  # all those of the response
@@ -118,10 +116,8 @@ class Exchange:
         self.error: BaseException | None = None  # why there is no response
         self.fault = ""  # `error` in words, if a middleware has failed
         self._most_bytes = most_bytes
-        self._proxy = make_robots_request.meta.get(
-            "proxy"
-        )  # of the request that needs the robots.txt
-        self._credentials = make_robots_request.headers.get(PROXY_HEADER)  # for that proxy
+        self._proxy = robots_request.meta.get("proxy")  # of the request that needs the robots.txt
+        self._credentials = robots_request.headers.get(PROXY_HEADER)  # for that proxy
         self._forget_response()
 
     def _forget_response(self) -> None:
@@ -205,7 +201,23 @@ class Exchange:
     @property
     def has_proxy(self) -> bool:
         """Whether the request went to a proxy, as it was sent in the end."""
-        return bool((self.request or self.make_robots_request).meta.get("proxy"))
+        return bool(self.proxy)
+
+    @property
+    def proxy(self) -> str:
+        """Host and port of that proxy, without a password; "" if there is none."""
+        request = self.request or self.robots_request
+        proxy = safe_str(request.meta.get("proxy") or "")
+        return proxy.rpartition("@")[2].rpartition("//")[2].rstrip("/")
+
+    def proxy_failure(self, response: Response) -> Unreachable | None:
+        """The outcome of `response` if a proxy says that it is its own; None if none says so."""
+        of_squid = response.headers.get("X-Squid-Error")
+        fault = headers.proxy_fault(response.headers.getlist("Proxy-Status"), of_squid)
+        if not fault:
+            return None
+        retry_after = headers.retry_after(response.headers.get("Retry-After"), time.time())
+        return proxy_failed(self.proxy, response.status, fault, retry_after)
 
     def fault_in(self, error: BaseException) -> str:
         """Return the fault of a middleware in words.
@@ -247,7 +259,7 @@ class Exchange:
             url,
             body,
             soft_404=settings.soft_404,
-            proxied=self.has_proxy,
+            proxy=self.proxy,
             headers=decisive,
             cut=cut,
             max_age=headers.max_age(

@@ -126,7 +126,7 @@ class Fetcher:
         """
         page = request or Request(url)
         keys = (*self._settings.meta_keys, AUTHORISED)
-        make_robots_request = Request(
+        robots_request = Request(
             url,
             callback=NO_CALLBACK,
             dont_filter=True,
@@ -137,9 +137,9 @@ class Fetcher:
         # Scrapy's HttpProxyMiddleware takes user and password out of the proxy's URL and puts them
         # into a header. A request that is redirected or tried again has been through it: its
         # `proxy` meta key is not enough any more.
-        if make_robots_request.meta.get("proxy") and PROXY_HEADER in page.headers:
-            make_robots_request.headers[PROXY_HEADER] = page.headers[PROXY_HEADER]
-        return make_robots_request
+        if robots_request.meta.get("proxy") and PROXY_HEADER in page.headers:
+            robots_request.headers[PROXY_HEADER] = page.headers[PROXY_HEADER]
+        return robots_request
 
     async def fetch(self, origin: Origin, request: Request | None = None) -> Outcome:
         """Fetch the robots.txt of `origin`, follow redirects, and return the outcome.
@@ -172,7 +172,7 @@ class Fetcher:
                 robotstxt_served,
                 origin=origin,
                 outcome=outcome,
-                request=exchange.make_robots_request,
+                request=exchange.robots_request,
                 response=answer,
                 headers=exchange.headers,
             )
@@ -189,6 +189,9 @@ class Fetcher:
             if exchange.fault:
                 return failed(Failure.MIDDLEWARE, exchange.fault)
             return failure_of(error, proxied=exchange.has_proxy, host=Origin.of(trail[-1]).host)
+        of_a_proxy = exchange.proxy_failure(answer)
+        if of_a_proxy is not None:
+            return of_a_proxy
         if answer.status in REDIRECTS:
             return await self._next_hop(answer, trail, exchange.secs_left)
         read = partial(exchange.outcome, answer, trail[-1], self._settings)
@@ -251,22 +254,22 @@ class Fetcher:
         most_bytes: int,
     ) -> Exchange:
         """Send a request for `url` through Scrapy's engine; return what came in `secs_left`."""
-        make_robots_request = self.make_robots_request(url, request)
-        exchange = Exchange(make_robots_request, most_bytes, secs_left)
+        robots_request = self.make_robots_request(url, request)
+        exchange = Exchange(robots_request, most_bytes, secs_left)
         if not exchange.has_proxy and not may_resolve(Origin.of(url).host):
             # Twisted's resolver fails over such a name, and the download lasts to its time-out.
             exchange.error = error_of(Failure.DNS, "DNS cannot have such a name")
             return exchange
         own_meta = {**_OWN_META, "download_timeout": secs_left, LISTENER: exchange}
-        make_robots_request.meta.update(own_meta)
+        robots_request.meta.update(own_meta)
         if self._sees_downloads is None:  # there is no downloader before the crawl has begun
             self._sees_downloads = around_sending(self._crawler, self._send_now)
         await maybe_deferred_to_future(self._places.acquire())
         try:
-            self._set_credentials(make_robots_request, at_home=is_at_home(url, origin))
+            self._set_credentials(robots_request, at_home=is_at_home(url, origin))
             with self._overhearing.listening():
                 response = await send_beside_limits(
-                    self._crawler, make_robots_request, self._settings.timeout_secs, own_meta
+                    self._crawler, robots_request, self._settings.timeout_secs, own_meta
                 )
             if exchange.request is None:
                 # It is from a middleware that answers by itself, such as a cache.
@@ -285,10 +288,10 @@ class Fetcher:
         finally:
             self._places.release()
             # otherwise it would keep the body in memory
-            make_robots_request.meta.pop(LISTENER, None)
+            robots_request.meta.pop(LISTENER, None)
             # otherwise an archive would contain them
             for name in (PROXY_HEADER, *CREDENTIALS):
-                make_robots_request.headers.pop(name, None)
+                robots_request.headers.pop(name, None)
         kind = type(exchange.error)
         if exchange.fault and kind not in self._faults:
             self._faults.add(kind)
@@ -296,21 +299,21 @@ class Fetcher:
             logger.error(sentence, shown(url), shown(exchange.fault), exc_info=exchange.error)
         return exchange
 
-    def _set_credentials(self, make_robots_request: Request, *, at_home: bool) -> None:
+    def _set_credentials(self, robots_request: Request, *, at_home: bool) -> None:
         """Let a request have the credentials that the project has set for its host, and no others.
 
-        These are the headers of Scrapy's HTTPAUTH settings and of `make_robots_request`. Headers
+        These are the headers of Scrapy's HTTPAUTH settings and of `robots_request`. Headers
         that it may not have are there, but empty, so that no middleware adds them; the exchange
         takes them out before it sends.
         """
-        headers = make_robots_request.headers
+        headers = robots_request.headers
         dict.update(headers, {name: [] for name in NEVER_SENT})
         if not at_home:
             dict.update(headers, {name: [] for name in CREDENTIALS})
             return
         middleware = downloader_middleware(self._crawler, HttpAuthMiddleware)
         if middleware is not None:
-            middleware.process_request(make_robots_request)
+            middleware.process_request(robots_request)
         for name in CREDENTIALS:
             dict.setdefault(headers, name, [])
 

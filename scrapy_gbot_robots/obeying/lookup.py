@@ -33,7 +33,7 @@ from ..core.crawlers import UserAgent
 from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
 from ..policy.outages import Entry, decide, is_to_be_confirmed, renew
-from ..policy.outcome import NOT_ASKED, Failure, Unreachable, failed
+from ..policy.outcome import Failure, failed, is_for_this_process
 from ..policy.overrides import Override, read_overrides
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
@@ -260,7 +260,7 @@ class Lookup:
         `StorageClient.close`, if this is cancelled.
 
         That a middleware of this project has dropped the request, or that its own `Fetcher` has
-        failed, is for this crawl alone, and is not stored.
+        failed, is for this crawl alone, and is not stored. Nor is a refusal that may be a proxy's.
         """
         began = time.monotonic()
         try:
@@ -272,11 +272,11 @@ class Lookup:
             outcome = failed(Failure.FETCHER, f"{type(error).__name__}: {error}")
         latest = renew(entry, outcome, time.time(), self._settings.policy)
         to_store: Entry | None = latest
-        if isinstance(outcome, Unreachable) and outcome.failure in NOT_ASKED:
+        if is_for_this_process(outcome):
             to_store = None
         await self.storage.store_and_release(str(origin), to_store)
         self._events.fetched(outcome, time.monotonic() - began)
-        if entry is not None:
+        if entry is not None and to_store is not None:
             self._events.compare(origin, entry.copy, latest.copy)
         return latest, Source.FETCHED
 

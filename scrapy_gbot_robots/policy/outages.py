@@ -23,7 +23,7 @@ from datetime import datetime, timezone
 from enum import Enum
 from hashlib import sha256
 
-from .outcome import NO_SERVER, Failure, Fetched, Outcome, Unreachable
+from .outcome import NO_SERVER, Failure, Fetched, Outcome, Unavailable, Unreachable
 
 MINUTE = 60.0
 HOUR = 3600.0
@@ -186,6 +186,8 @@ def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> 
     lifetime = DAY
     if outcome.max_age is not None:
         lifetime = max(outcome.max_age, _MIN_AGE)
+    if isinstance(outcome, Unavailable) and outcome.may_be_a_proxys:
+        lifetime = min(lifetime, HOUR)
     times = (now, now + min(lifetime, policy.max_age_secs))
     if isinstance(outcome, Fetched):
         kind = Kind.RULES

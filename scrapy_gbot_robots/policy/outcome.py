@@ -53,6 +53,9 @@ class Unavailable:
     why: str
     max_age: float | None = None  # seconds it is fresh by its headers; None: they do not say
     wall: str = ""  # whose wall has answered in place of the site, and how that shows
+    # Whether a proxy may have said so in place of the site: it counts for a short time, and for
+    # the process that has been told.
+    may_be_a_proxys: bool = False
 
 
 class Failure(Enum):
@@ -130,6 +133,8 @@ _STATUS_CODES: tuple[tuple[Container[int], type[Outcome]], ...] = (
 )
 _SERVER_ERRORS = range(500, 600)
 _PROXY_AUTHENTICATION_REQUIRED = 407
+# By which a forward proxy refuses, too. It may say so in the words of any site.
+_OF_A_PROXY_TOO = frozenset({401, 402, 403, 451})
 _THREE_DIGITS = range(1000)  # a server can send any number
 
 
@@ -144,7 +149,7 @@ def outcome_of(
     body: bytes,
     *,
     soft_404: bool,
-    proxied: bool,
+    proxy: str,
     headers: Mapping[str, str],
     cut: bool = False,
     max_age: float | None = None,
@@ -157,14 +162,18 @@ def outcome_of(
     `body` is content-decoded; `cut` says that it was cut at a size limit. `headers` are those that
     `wall_of` looks at, and the Content-Type, with names in lower case. `max_age` and `retry_after`
     are seconds, as the module `headers` reads them. With `soft_404`, a 5xx whose title or first
-    heading says "not found" is a 404. The 407 for a request that was `proxied` is the proxy's word,
-    not the site's (RFC 9110 15.5.8).
+    heading says "not found" is a 404. `proxy` names the proxy that could have answered in place of
+    the site, and is "" if none could. Its 407 is its own word, not the site's (RFC 9110 15.5.8).
     """
     if status not in _THREE_DIGITS:
         return failed(Failure.INVALID, "a status code of more than three digits")
-    if proxied and status == _PROXY_AUTHENTICATION_REQUIRED:
-        return failed(Failure.PROXY, f"HTTP {status}")
     why = f"HTTP {status}"
+    may_be_a_proxys = False
+    if proxy and status == _PROXY_AUTHENTICATION_REQUIRED:
+        return proxy_failed(proxy, status)
+    if proxy and status in _OF_A_PROXY_TOO and url.startswith("http:"):
+        may_be_a_proxys = True
+        why = f"HTTP {status} through the proxy {proxy}"
     meaning = meaning_of(status)
     may_be_404 = soft_404 and status in _SERVER_ERRORS
     if may_be_404 and says_not_found(body, headers.get("content-type", "")):
@@ -173,10 +182,31 @@ def outcome_of(
         return Unreachable(why, status, retry_after)
     wall = wall_of(status, headers, body)
     if wall:
-        return Unavailable(status, url, f"{why} of {wall}", max_age, wall)
+        return Unavailable(status, url, f"{why} of {wall}", max_age, wall, may_be_a_proxys)
     if meaning is Fetched:
         return Fetched(status, url, body, cut, max_age, found_instead(body))
-    return Unavailable(status, url, why, max_age)
+    return Unavailable(status, url, why, max_age, may_be_a_proxys=may_be_a_proxys)
+
+
+def proxy_failed(
+    proxy: str, status: int, fault: str = "", retry_after: float | None = None
+) -> Unreachable:
+    """Return the outcome of a response that is a proxy's own.
+
+    `proxy` names it, and is "" for one that this crawl does not know. `fault` is what the proxy
+    says, as the module `headers` reads it.
+    """
+    detail = ", ".join(filter(None, (f"HTTP {status}", fault)))
+    if proxy:
+        detail = f"{proxy}: {detail}"
+    return replace(failed(Failure.PROXY, detail), retry_after=retry_after)
+
+
+def is_for_this_process(outcome: Outcome) -> bool:
+    """Whether an outcome says nothing to other processes: their own fetch may have another."""
+    if isinstance(outcome, Unreachable):
+        return outcome.failure in NOT_ASKED
+    return isinstance(outcome, Unavailable) and outcome.may_be_a_proxys
 
 
 def next_hop(status: int, location: bytes | None, trail: Sequence[str]) -> str | Unavailable:

@@ -52,9 +52,9 @@ def asking_with(**own: str) -> dict[str, Any]:
 
     class OwnFetcher(Fetcher):
         def make_robots_request(self, url: str, request: Request | None) -> Request:
-            make_robots_request = super().make_robots_request(url, request)
-            make_robots_request.headers.update(own)
-            return make_robots_request
+            robots_request = super().make_robots_request(url, request)
+            robots_request.headers.update(own)
+            return robots_request
 
     middleware = type("Own", (GbotRobotsTxtMiddleware,), {"fetcher_cls": OwnFetcher})
     scrapys = "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware"

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import socket
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.fetching.exchange import Exchange
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
 from scrapy_gbot_robots.settings import GbotSettings
-from scrapy_gbot_robots.signals import robotstxt_served, robotstxt_unreachable
+from scrapy_gbot_robots.signals import robotstxt_known, robotstxt_served, robotstxt_unreachable
 
 from ..support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, own_warnings, pages, stats
 from ..support.rows import row, table
@@ -198,3 +199,69 @@ async def test_credentials_are_never_logged_or_told(caplog: pytest.LogCaptureFix
         if record.name.startswith("scrapy_gbot_robots"):
             assert PASSWORD not in record.getMessage()
             assert BASIC.split()[1] not in record.getMessage()
+
+
+SQUID = {"X-Squid-Error": "ERR_ACCESS_DENIED 0", "Via": "1.1 squid (squid/5.7)"}
+RFC_9209 = {"Proxy-Status": 'squid.example; error=http_request_denied; details="by, rule"'}
+
+
+@table(
+    "answer",
+    row("S2.20-squid-403", Reply(403, b"", SQUID)),
+    row("S2.20-squid-404", Reply(404, b"", SQUID)),
+    row("S2.20-squid-200", Reply(200, RULES, SQUID)),
+    row("S2.20-squid-redirect", Reply(302, b"", {**SQUID, "Location": "/portal"})),
+    row("S2.20-rfc-9209-403", Reply(403, b"", RFC_9209)),
+    row("S2.20-rfc-9209-404", Reply(404, b"", RFC_9209)),
+)
+@pytest.mark.parametrize("by", ["meta", "environment", "GBOT_ROBOTS_META_KEYS"])
+@in_reactor
+async def test_answer_that_a_proxy_marks_as_its_own_is_no_answer_of_the_site(
+    answer: Reply, by: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Site({"*": b"page", "/robots.txt": answer}) as proxy:
+        proxy.pages["http://far.example/robots.txt"] = answer
+        settings: dict[str, Any] = {}
+        meta: dict[str, Any] = {}
+        if by == "environment":
+            monkeypatch.setenv("http_proxy", proxy.url(""))
+        else:
+            meta = {"proxy": proxy.url("").replace("//", "//me:secret@")}
+        if by == "GBOT_ROBOTS_META_KEYS":
+            settings = {by: ["proxy", "own"]}
+        request = Request("http://far.example/page", meta=meta)
+        crawler = await crawl(Pages, settings, urls=[request])
+        assert not pages(crawler).crawled
+        assert {asked.path for asked in proxy.asked} == {"http://far.example/robots.txt"}
+    (warning,) = own_warnings(caplog)
+    assert f"the proxy failed (127.0.0.1:{proxy.port}: HTTP {answer.status}" in warning
+    assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize("status", [401, 402, 403, 451, 404, 410])
+@in_reactor
+async def test_refusal_through_a_proxy_counts_for_this_process_and_is_not_stored(
+    status: int, tmp_path: Path
+) -> None:
+    answers: list[Any] = []
+
+    def hear(answer: Any) -> None:
+        answers.append(answer)
+
+    settings = {
+        "GBOT_ROBOTS_STORAGE": "sqlite",
+        "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "r.sqlite"),
+    }
+    hears: dict[object, Any] = {robotstxt_known: hear}
+    with Site({"/robots.txt": RULES, "*": b"page"}) as site, Site({"*": b"page"}) as proxy:
+        proxy.pages[site.url("/robots.txt")] = Reply(status)
+        page = Request(site.url("/page"), meta={"proxy": proxy.url("")})
+        crawler = await crawl(Pages, settings, hears=hears, urls=[page])
+        assert set(pages(crawler).crawled) == {page.url}
+        own = await crawl(Pages, settings, urls=[site.url("/page")])
+        is_of_the_site = status in {404, 410}
+        assert (site.url("/page") in pages(own).crawled) is is_of_the_site
+        assert ("/robots.txt" in site.paths()) is not is_of_the_site
+    (answer,) = answers
+    through = "" if is_of_the_site else f" through the proxy 127.0.0.1:{proxy.port}"
+    assert answer.why == f"HTTP {status}{through}"

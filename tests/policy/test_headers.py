@@ -1,11 +1,11 @@
-"""What two response headers say about time."""
+"""What response headers say about time, and whose answer it is."""
 
 import time
 from email.utils import formatdate
 
 import pytest
 
-from scrapy_gbot_robots.policy.headers import max_age, retry_after
+from scrapy_gbot_robots.policy.headers import max_age, proxy_fault, retry_after
 
 from ..support.bounds import time_below
 from ..support.rows import row, table
@@ -98,3 +98,39 @@ def test_a_long_header_takes_no_time(hostile: bytes) -> None:
     with time_below(30):
         assert max_age([hostile]) is None
         assert retry_after(hostile, NOW) is None
+
+
+@table(
+    "fields, said",
+    row("one", [b"proxy.example; error=connection_refused"], "proxy.example; error=connection_refused"),
+    row("without-an-error", [b"ExampleCDN; received-status=403"], ""),
+    row("none", [], ""),
+    row("the-second-of-a-list", [b'FooProxy; received-status=200, "bar, baz"; error=http_request_denied;details="a; error=b"'],
+        '"bar, baz"; error=http_request_denied'),
+    row("on-two-lines", [b"a; next-hop=b.example", b"c;error=dns_timeout"], "c; error=dns_timeout"),
+    row("in-a-text-only", [b'a; details="; error=x"'], ""),
+    row("in-another-name", [b"a; last-error=x"], ""),
+    row("without-a-value", [b"a; error"], "a; error=?1"),
+    row("as-a-text", [b'a; error="tls_alert"'], 'a; error="tls_alert"'),
+    row("first-value-is-replaced", [b"a; error=x; error=y"], "a; error=y"),
+    row("escaped", [b'"a\\"b"; error=x'], '"a\\"b"; error=x'),
+    row("no-list", [b"a; error=x, "], ""),
+    row("not-closed", [b'"a; error=x'], ""),
+    row("upper-case-is-no-key", [b"a; Error=x"], ""),
+    row("no-space-before-a-semicolon", [b"a ; error=x"], ""),
+)  # fmt: skip
+def test_proxy_status_with_an_error_is_a_proxys_word(fields: list[bytes], said: str) -> None:
+    expected = f"Proxy-Status: {said}" if said else ""
+    assert proxy_fault(fields) == expected
+
+
+def test_hostile_proxy_status_takes_no_time() -> None:
+    for field in (
+        b"a;" * 9_000,
+        b'"' * 9_000,
+        b"a, " * 9_000,
+        b"a; " + b" " * 9_000,
+        b"a=1;" * 9_000,
+    ):
+        assert proxy_fault([field]) == ""
+    assert proxy_fault([], b"ERR_ACCESS_DENIED 0") == "X-Squid-Error: ERR_ACCESS_DENIED 0"

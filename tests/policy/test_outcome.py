@@ -16,6 +16,7 @@ from scrapy_gbot_robots.policy.outcome import (
     Unreachable,
     after_redirect,
     failed,
+    is_for_this_process,
     next_hop,
     outcome_of,
 )
@@ -26,9 +27,10 @@ URL = "https://example.com/robots.txt"
 BODY = b"User-agent: *\nDisallow: /\n"
 NOT_FOUND_PAGE = b"<title>Page not found</title>"
 FOUR_DIGITS = "not an HTTP answer (a status code of more than three digits)"
-OF_PROXY, MOVED = "the proxy failed (HTTP 407)", "http://b.example/r.txt"
+OF_PROXY, MOVED = "the proxy failed (p.example:3128: HTTP 407)", "http://b.example/r.txt"
+PROXY = "p.example:3128"
 SAYS_NOT_FOUND = 'HTTP 500 that says "not found", as 404'
-meant = partial(outcome_of, soft_404=True, proxied=False, headers={})
+meant = partial(outcome_of, soft_404=True, proxy="", headers={})
 
 
 @table(
@@ -54,11 +56,26 @@ def test_status_code_decides(statuses: Iterable[int], outcome: type[Outcome]) ->
     (meant(500, URL, NOT_FOUND_PAGE), Unavailable(500, URL, SAYS_NOT_FOUND)),
     (meant(500, URL, NOT_FOUND_PAGE, soft_404=False), Unreachable("HTTP 500", 500)),
     # S2.11, S2.20
-    (meant(407, URL, b"", proxied=True), Unreachable(OF_PROXY, failure=Failure.PROXY)),
+    (meant(407, URL, b"", proxy=PROXY), Unreachable(OF_PROXY, failure=Failure.PROXY)),
     (after_redirect(Unreachable("x", 503), MOVED), Unreachable("x", 503, redirected_to=MOVED)),
 )
 def test_outcome_carries_what_is_known_of_the_answer(outcome: Outcome, expected: Outcome) -> None:
     assert outcome == expected
+
+
+@table("status", 401, 402, 403, 451, 404, 410, 200)
+def test_refusal_may_be_a_proxys_only_where_one_can_answer(status: int) -> None:  # S2.11
+    plain = URL.replace("https", "http")
+    through = meant(status, plain, BODY, proxy=PROXY)
+    refuses = status in {401, 402, 403, 451}
+    assert is_for_this_process(through) is refuses
+    if refuses:
+        assert through == Unavailable(
+            status, plain, f"HTTP {status} through the proxy {PROXY}", may_be_a_proxys=True
+        )
+    # The end of a tunnel is the site itself.
+    for other in (meant(status, URL, BODY, proxy=PROXY), meant(status, plain, BODY)):
+        assert not is_for_this_process(other)
 
 
 def test_only_a_5xx_that_says_not_found_is_a_404() -> None:  # S2.19

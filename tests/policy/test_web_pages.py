@@ -31,7 +31,7 @@ TWO_GROUPS = b"<html><body><pre>User-agent: a\nAllow: /\n\nUser-agent: *\nDisall
 
 
 def outcome(status: int, headers: dict[str, str], body: bytes) -> Outcome:
-    return outcome_of(status, URL, body, soft_404=True, proxied=False, headers=headers)
+    return outcome_of(status, URL, body, soft_404=True, proxy="", headers=headers)
 
 
 @table(
