@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from scrapy import Request, exceptions
 from scrapy.exceptions import IgnoreRequest
@@ -60,9 +60,8 @@ _NAMES = {
     # the last of h2
     Failure.TRUNCATED: "ResponseDataLossError _DataLoss PotentialDataLoss InvalidBodyLengthError",
     Failure.CHUNKING: "_MalformedChunkedDataError",
-    # the last comes from Scrapy's HTTP/2 handler, of a server without HTTP/2
-    Failure.TLS: "SSLError VerificationError CertificateError OpenSSL.SSL.Error "
-    "InvalidNegotiatedProtocol",
+    Failure.TLS: "SSLError VerificationError CertificateError OpenSSL.SSL.Error",
+    Failure.NO_HTTP2: "InvalidNegotiatedProtocol",  # of Scrapy's HTTP/2 handler
     # the last three of h2, aiohttp and httpx
     Failure.INVALID: "ParseError ProtocolError BadHttpMessage RemoteProtocolError",
     # the last two of aiohttp and httpx
@@ -92,6 +91,9 @@ _NO_IPV6 = (  # of Scrapy's default resolver
     "for an IPv6 address, set TWISTED_DNS_RESOLVER, or DNS_RESOLVER in an older Scrapy, to "
     "'scrapy.resolver.CachingHostnameResolver'"
 )
+# OpenSSL's word for the alert of a server that speaks none of the protocols it is offered (RFC 7301
+# 3.2). Of the handlers, only Scrapy's for HTTP/2 offers no HTTP/1.1.
+_NO_PROTOCOL = "no application protocol"
 # How a connection fails to begin. With a proxy, it is the connection to the proxy.
 _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
 _MOST_CAUSES = 10  # how far a chain of causes is followed
@@ -298,7 +300,7 @@ def _codings(of: Headers, name: str) -> str:
     return b",".join(of.getlist(name)).decode("latin-1").lower()
 
 
-def failure_of(error: BaseException, *, proxied: bool = False, host: str = "") -> Unreachable:
+def failure_of(error: BaseException, *, proxy: str = "", host: str = "") -> Unreachable:
     """Return the outcome of a fetch that ended in `error`.
 
     The reason contains the message of `error` if that says more than the failure. Passwords in its
@@ -306,25 +308,39 @@ def failure_of(error: BaseException, *, proxied: bool = False, host: str = "") -
 
     Args:
         error: what the download handler, or a middleware, raised.
-        proxied: whether the request went to a proxy: then it was the proxy that was not found, or
-            that refused the connection.
+        proxy: host and port of the proxy that the request went to: it was the proxy that was not
+            found, or that refused the connection. "" if there was none.
         host: whose robots.txt was asked for, in the form of `Origin.host`.
     """
     detail = _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS])
     if isinstance(error, IgnoreRequest):
         return failed(Failure.DROPPED, detail)
-    if type(error).__name__ in _SAYS_NO_MORE:
+    failure = _failure_in([*_meanings(error), Failure.OTHER])
+    if failure is Failure.TLS and _NO_PROTOCOL in detail:
+        failure = Failure.NO_HTTP2
+    says_no_more = type(error).__name__ in _SAYS_NO_MORE and failure in _SCRAPYS
+    if says_no_more or failure is Failure.NO_HTTP2:
         detail = ""
-    meanings = [*_meanings(error), Failure.OTHER]
-    failure = meanings[0]
-    if Failure.PROXY in meanings:
-        failure = Failure.PROXY
     if failure is Failure.DNS and host.startswith("["):
         detail = _NO_IPV6
-    if proxied and failure in _OF_CONNECTING:
+    if proxy and failure in _OF_CONNECTING:
         detail = f"{failure.value}: {detail}".removesuffix(": ")
         failure = Failure.PROXY
+    if failure is Failure.PROXY and proxy not in detail:
+        detail = f"{proxy}: {detail}"
     return failed(failure, detail)
+
+
+def _failure_in(meanings: Sequence[Failure]) -> Failure:
+    """Choose of what an exception and its causes mean, the most specific first."""
+    first = meanings[0]
+    if Failure.PROXY in meanings:
+        return Failure.PROXY
+    # Some handlers say "refused" of each connection that is not made, also of one whose server has
+    # answered by a TLS alert.
+    if first is Failure.REFUSED and Failure.TLS in meanings:
+        return Failure.TLS
+    return first
 
 
 def error_of(failure: Failure | None, why: str) -> Exception | None:
@@ -353,4 +369,9 @@ def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
         for name in (cls.__name__, f"{cls.__module__}.{cls.__name__}"):
             if name in _FAILURES:
                 yield _FAILURES[name]
-    yield from _meanings(getattr(error, "__cause__", None), depth - 1)
+    cause = getattr(error, "__cause__", None)
+    # httpcore2 does not name the cause of what it raises. The context of an exception that is no
+    # cause itself may be anything that its raiser was busy with.
+    if cause is None and depth < _MOST_CAUSES:
+        cause = getattr(error, "__context__", None)
+    yield from _meanings(cause, depth - 1)

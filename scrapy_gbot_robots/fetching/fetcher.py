@@ -188,7 +188,7 @@ class Fetcher:
             self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")
             if exchange.fault:
                 return failed(Failure.MIDDLEWARE, exchange.fault)
-            return failure_of(error, proxied=exchange.has_proxy, host=Origin.of(trail[-1]).host)
+            return failure_of(error, proxy=exchange.proxy, host=Origin.of(trail[-1]).host)
         of_a_proxy = exchange.proxy_failure(answer)
         if of_a_proxy is not None:
             return of_a_proxy

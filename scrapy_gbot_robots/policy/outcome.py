@@ -71,6 +71,7 @@ class Failure(Enum):
     TRUNCATED = "the body ended early"
     CHUNKING = "broken chunked encoding"
     TLS = "TLS failed"
+    NO_HTTP2 = "the server has no HTTP/2, and this download handler has no other way"
     BAD_CONTENT = "the body cannot be decompressed"
     INVALID = "not an HTTP answer"
     NO_HANDLER = "no download handler for this scheme"

@@ -1,5 +1,6 @@
 """What an exception of a download means: by its name, its reasons and its causes, whoever raised it."""
 
+import ssl
 from typing import Any
 
 import pytest
@@ -24,6 +25,11 @@ def named(
 
 def with_cause(error: BaseException, cause: BaseException) -> BaseException:
     error.__cause__ = cause
+    return error
+
+
+def in_context(error: BaseException, context: BaseException) -> BaseException:
+    error.__context__ = context
     return error
 
 
@@ -67,6 +73,7 @@ class UnspeakableError(Exception):
         Failure.RESET,
     ),
     row("proxy-before-all", with_cause(TimeoutError(), named("ProxyError")()), Failure.PROXY),
+    row("context-is-no-cause", in_context(named("Odd")(), TimeoutError()), Failure.OTHER),
     row("without-an-end", of_itself(named("ConnectionLost")()), Failure.RESET),
 )
 def test_exception_has_its_meaning(error: BaseException, failure: Failure) -> None:
@@ -77,10 +84,13 @@ def test_exception_has_its_meaning(error: BaseException, failure: Failure) -> No
 
 NO_HOST = twisted.DNSLookupError("no results for proxy.example")
 LOOKUP = "DNS lookup failed: no results for proxy.example."
-NO_PROXY = f"the proxy failed (the host name does not resolve: {LOOKUP})"
+NO_PROXY = f"the proxy failed (p.example:3128: the host name does not resolve: {LOOKUP})"
 REFUSED = twisted.ConnectionRefusedError(111, "Connection refused")  # type: ignore[no-untyped-call]
 NO_TUNNEL = "Could not open CONNECT tunnel: connection refused"
-BEHIND = {"proxied": True}
+BEHIND = {"proxy": "p.example:3128"}
+REFUSED_BY_NEWER = named("DownloadConnectionRefusedError")
+NO_HTTP2 = "the server has no HTTP/2, and this download handler has no other way"
+NO_TUNNEL_OF_HTTPX = named("DownloadConnectionRefusedError")("403 Forbidden")
 SLOW = TimeoutError("Getting http://a.example/robots.txt took longer than 30.0 seconds.")
 
 
@@ -109,10 +119,44 @@ SLOW = TimeoutError("Getting http://a.example/robots.txt took longer than 30.0 s
         "'wrong version number')]>])",
     ),
     # the proxy was not reached, or the site behind it was not
-    row("tunnel", named("TunnelError")(NO_TUNNEL), BEHIND, f"the proxy failed ({NO_TUNNEL})"),
-    row("proxy-refuses", REFUSED, BEHIND, "the proxy failed (connection refused)"),
+    row(
+        "tunnel",
+        named("TunnelError")(NO_TUNNEL),
+        BEHIND,
+        f"the proxy failed (p.example:3128: {NO_TUNNEL})",
+    ),
+    row("proxy-refuses", REFUSED, BEHIND, "the proxy failed (p.example:3128: connection refused)"),
     row("no-such-proxy", NO_HOST, BEHIND, NO_PROXY),
     row("slow-behind-a-proxy", SLOW, BEHIND, "no answer in time"),
+    # what the handlers for aiohttp and httpx call a refused connection
+    row(
+        "tls-alert",
+        with_cause(REFUSED_BY_NEWER("Cannot connect"), ssl.SSLError("unrecognized name")),
+        {},
+        "TLS failed (Cannot connect)",
+    ),
+    row(
+        "tls-alert-twice-removed",
+        with_cause(
+            REFUSED_BY_NEWER("Cannot connect"),
+            in_context(named("ConnectError")("x"), ssl.SSLError("unrecognized name")),
+        ),
+        {},
+        "TLS failed (Cannot connect)",
+    ),
+    row(
+        "refused-tunnel",
+        with_cause(NO_TUNNEL_OF_HTTPX, named("ProxyError")("403 Forbidden")),
+        BEHIND,
+        "the proxy failed (p.example:3128: 403 Forbidden)",
+    ),
+    row("no-http2", with_reasons(named("InvalidNegotiatedProtocol")("x")), {}, NO_HTTP2),
+    row(
+        "no-http2-by-an-alert",
+        with_reasons(SSL.Error([("", "", "tlsv1 alert no application protocol")])),
+        {},
+        NO_HTTP2,
+    ),
     # a resolver that takes no IPv6 address
     row(
         "ipv6",

@@ -128,14 +128,14 @@ NGINX = [
         " location = /2 { return 303 /3; } location = /3 { return 307 /4; } location = /4 { return 308 /5; }"
         " location = /5 { return 301 /6; } location = /6 { alias @root:rules@/robots.txt; }", status=301, state=ALLOW,
         why="after 5 redirects"),
-    Row("S2.3-tls", "root @root:rules@;", scheme="https", by={"h2": (DISALLOW, "")}),
+    Row("S2.3-tls", "root @root:rules@;", scheme="https", by={"h2": (DISALLOW, "has no HTTP/2")}),
     Row("S2.3-tls-http2", "http2; root @root:rules@;", scheme="https"),
     Row("S2.20-http2-goaway", "http2; root @root:rules@; keepalive_requests 1;", scheme="https",
         by={"h2": (DISALLOW, "not an HTTP answer")}),
     Row("S2.11-client-certificate", "http2; root @root:rules@; ssl_verify_client on; ssl_client_certificate @certificate@;", scheme="https",
         status=400, state=ALLOW, why="HTTP 400"),
     Row("S2.20-unknown-name", "ssl_reject_handshake on;", scheme="https", status=None, whole=False, state=DISALLOW,
-        why="TLS failed", by={"aiohttp": (DISALLOW, ""), "httpx": (DISALLOW, "")}),
+        why="TLS failed"),
 ]  # fmt: skip
 
 APACHE = [
