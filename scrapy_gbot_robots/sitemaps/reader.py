@@ -119,12 +119,14 @@ _PLAIN_CHILD = re.compile(
     """,
     re.ASCII | re.VERBOSE,
 )
-_OTHERS = ("lastmod", "changefreq", "priority")  # which mostly follow in this order
+# The values that most entries have mostly come in this order.
 _PLAIN_START = re.compile(
     rf"""
     {_SPACE}<(?P<kind>url|sitemap)>{_SPACE}
     <loc>(?:(?P<plain_loc>{_PLAIN_URL})|(?P<loc>{_VALUE}))</loc>{_SPACE}
-    {"".join(rf"(?:<{name}>({_DATE_OR_WORD})</{name}>{_SPACE})?" for name in _OTHERS)}
+    (?:<lastmod>(?P<lastmod>{_DATE_OR_WORD})</lastmod>{_SPACE})?
+    (?:<changefreq>(?P<changefreq>{_DATE_OR_WORD})</changefreq>{_SPACE})?
+    (?:<priority>(?P<priority>{_DATE_OR_WORD})</priority>{_SPACE})?
     """,
     re.ASCII | re.VERBOSE,
 )
@@ -266,11 +268,14 @@ class SitemapReader:
         """Yield the plain entries that follow one another, as `_finish` would return them."""
         text = markup.text
         while start := _PLAIN_START.match(text, markup.at):
-            kind, plain_loc, loc, *others = start.groups()
+            kind, plain_loc, loc, lastmod, changefreq, priority = start.groups()
             values: SitemapEntry = {"loc": plain_loc or _url(_usable(loc))}
-            for key, value in zip(_OTHERS, others, strict=True):
-                if value is not None:
-                    values[key] = value.strip()
+            if lastmod is not None:
+                values["lastmod"] = lastmod.strip()
+            if changefreq is not None:
+                values["changefreq"] = changefreq.strip()
+            if priority is not None:
+                values["priority"] = priority.strip()
             end_tag = f"</{kind}>"
             at = start.end()
             while not text.startswith(end_tag, at):

@@ -9,10 +9,12 @@ Source: sitemaps.org's protocol and Scrapy's SitemapSpider.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from itertools import chain
 from itertools import count as number
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 from urllib.parse import urljoin
 
@@ -45,6 +47,7 @@ _IDLE_POLL_SECS = 0.1
 _MOST_ASKED = 100
 # How many requests are made before the reactor runs: scheduling takes longer than making one.
 _TURN_REQUESTS = 5
+_TURN_SECS = 0.001  # for how long entries are read before the reactor runs
 # The signals of Scrapy that the spider hears, each by its method of that name.
 _HEARD = "request_dropped response_received spider_opened spider_closed".split()
 _MOST_WHY = 2_000  # characters of why a host leads to no sitemap, in the log
@@ -366,23 +369,22 @@ class RobotsSitemapSpider(SitemapSpider):
         file = next(self._files)
         made = 0
         request = None
-        for entry in entries:
-            if made >= _TURN_REQUESTS and not await self._may_read_on(request, file):
-                return
-            if entry is None or made >= _TURN_REQUESTS:
-                await pause(0)
-                made = 0
-            if entry is None:
-                continue
-            for loc in self._locs(entry):
-                try:
-                    request = self._request_of(loc, entry, response, is_sitemap=reader.is_sitemap)
-                except Skipped as refusal:
-                    count(self.crawler, f"entries/{refusal.reason}")
-                    logger.debug("%s: %s", response.url, refusal)
+        since = perf_counter()
+        with _Tally(self.crawler, response.url) as tally:
+            for entry in entries:
+                if made >= _TURN_REQUESTS and not await self._may_read_on(request, file):
+                    return
+                if made >= _TURN_REQUESTS or perf_counter() - since > _TURN_SECS:
+                    tally.count()
+                    await pause(0)
+                    made = 0
+                    since = perf_counter()
+                if entry is None:
                     continue
-                made += 1
-                yield request
+                is_sitemap = reader.is_sitemap
+                for request in self._requests_of(entry, response, tally, is_sitemap=is_sitemap):
+                    made += 1
+                    yield request
 
     async def _may_read_on(self, request: Request | None, file: int) -> bool:
         """Wait until few pages are left in the slot of `request`, by GBOT_ROBOTS_SITEMAPS_AHEAD.
@@ -399,21 +401,38 @@ class RobotsSitemapSpider(SitemapSpider):
             return True
         return await backlog.wait(request, most, file)
 
-    def _locs(self, entry: SitemapEntry) -> list[str]:
-        """Count and return the URLs of an entry, none if it is older than `sitemap_since`."""
+    def _requests_of(
+        self, entry: SitemapEntry, response: Response, tally: _Tally, *, is_sitemap: bool
+    ) -> list[Request]:
+        """The requests for the URLs of an entry; none if it is older than `sitemap_since`."""
         locs = [entry["loc"]]
         if self.sitemap_alternate_links:
             locs += entry.get("alternate", ())
-        count(self.crawler, "entries", len(locs))
+        tally.numbers["entries"] += len(locs)
         if self.sitemap_since and is_before(entry.get("lastmod", ""), self.sitemap_since):
-            count(self.crawler, "entries/old", len(locs))
+            tally.numbers["entries/old"] += len(locs)
             return []
-        return locs
+        requests = []
+        for loc in locs:
+            try:
+                request = self._request_of(loc, entry, response, tally, is_sitemap=is_sitemap)
+            except Skipped as skipped:
+                tally.leave_out(*skipped.args)
+                continue
+            if request is not None:
+                requests.append(request)
+        return requests
 
     def _request_of(
-        self, loc: str, entry: SitemapEntry, response: Response, *, is_sitemap: bool
-    ) -> Request:
-        """Return the request for one URL of a file; count it if it is for a sitemap.
+        self,
+        loc: str,
+        entry: SitemapEntry,
+        response: Response,
+        tally: _Tally,
+        *,
+        is_sitemap: bool,
+    ) -> Request | None:
+        """The request for one URL of a file; None if the spider's own attributes leave it out.
 
         The spider's patterns see the URL as the file has it, as in Scrapy.
 
@@ -425,18 +444,62 @@ class RobotsSitemapSpider(SitemapSpider):
             meta = {**self._meta, SITEMAP: self._feed.check.below(url, response)}
             if not follows_sitemap(self, whole):
                 raise Skipped("skipped/follow", url)
-            callback: Any = self._parse_sitemap
-        else:
-            if self.sitemap_scope == "hosts" and not covers(self._scope, origin):
-                raise Skipped("skipped/host", url, "sitemap_scope = 'hosts'")
-            callback = page_callback(self, whole)
-            if callback is None:
-                raise Skipped("rules", url, "the spider's sitemap_rules")
-            meta = {LISTED: {"sitemap": response.url, "lastmod": entry.get("lastmod", "")}}
-        count(self.crawler, "entries/sitemap", is_sitemap)
-        if not is_sitemap:
-            return Request(url, callback, meta=meta)
-        # after the pages: files are not read ahead of them
-        request = Request(url, callback, meta=meta, priority=-1)
-        self._feed.check.note_checked(request, response.url)
-        return request
+            tally.numbers["entries/sitemap"] += 1
+            # after the pages: files are not read ahead of them
+            request = Request(url, self._parse_sitemap, meta=meta, priority=-1)
+            self._feed.check.note_checked(request, response.url)
+            return request
+        # of many files these leave out nearly all, so no exception is made for each
+        if self.sitemap_scope == "hosts" and not covers(self._scope, origin):
+            tally.leave_out("skipped/host", url, "sitemap_scope = 'hosts'")
+            return None
+        callback = page_callback(self, whole)
+        if callback is None:
+            tally.leave_out("rules", url, "the spider's sitemap_rules")
+            return None
+        meta = {LISTED: {"sitemap": response.url, "lastmod": entry.get("lastmod", "")}}
+        return Request(url, callback, meta=meta)
+
+
+class _Tally:
+    """What becomes of the URLs that one sitemap file lists, on its way to the stats and the log.
+
+    A file lists so many URLs that a stat and a log line for each would take longer than reading it.
+    """
+
+    def __init__(self, crawler: Crawler, file_url: str) -> None:
+        self._crawler = crawler
+        self._file_url = file_url
+        self.numbers: Counter[str] = Counter()  # that are not in the stats yet, by stat
+        self._new: Counter[str] = Counter()  # that are left out and not in the stats yet
+        self._left_out: Counter[str] = Counter()  # of the whole file
+        self._first: dict[str, Skipped] = {}  # of each kind
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Add what is left to the stats, and log one line for each reason to leave out."""
+        self.count()
+        for stat, first in self._first.items():
+            others = self._left_out[stat] - 1
+            more = ""
+            if others:
+                more = f" (and {others:,} more)"
+            logger.debug("%s: %s%s", self._file_url, first, more)
+
+    def leave_out(self, stat: str, url: str, rule: str) -> None:
+        """Note a URL that is not followed, by the arguments of `Skipped`."""
+        if stat not in self._first:
+            self._first[stat] = Skipped(stat, url, rule)
+        self._new[stat] += 1
+
+    def count(self) -> None:
+        """Add the numbers to the stats."""
+        for stat in self._new:
+            self.numbers[f"entries/{self._first[stat].reason}"] += self._new[stat]
+        for name in self.numbers:
+            count(self._crawler, name, self.numbers[name])
+        self.numbers.clear()
+        self._left_out += self._new
+        self._new.clear()

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
@@ -59,21 +60,37 @@ _PATH = re.compile(r"/(?!/)")
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
 
 
+# An ordinary URL, which is requested as it is written: the site, its scheme, and a path and query
+# of characters that w3lib leaves alone.
+_ORDINARY = re.compile(
+    r"((https?)://[a-z0-9.-]{1,255}(?::[0-9]{2,5})?)/[\w~!$%&()*+,;=:@./-]{0,2000}"
+    r"(?:\?[\w~!$%&()*+,;=:@./?-]{1,2000})?",
+    re.ASCII,
+)
+
+
 class Skipped(ValueError):  # noqa: N818  it says what became of the URL
     """A URL that is not followed.
 
     Attributes:
         stat: the stat below "gbot_robots/sitemaps/" that counts it if a robots.txt lists the URL.
-        reason: its last word, by which stats count what a sitemap lists.
     """
 
     def __init__(self, stat: str, url: str, rule: str = "") -> None:
         """Take the stat, the URL, and the rule in words if `RULES` has none for the stat."""
+        super().__init__(stat, url, rule)
         self.stat = stat
-        self.reason = stat.rpartition("/")[2]
-        if not rule:
-            rule = RULES[stat]
-        super().__init__(f"left out by {rule}: {shown(url)}")
+        self._url = url
+        self._rule = rule
+
+    def __str__(self) -> str:
+        """The rule and the URL, for a log line. Most lines are never asked for."""
+        return f"left out by {self._rule or RULES[self.stat]}: {shown(self._url)}"
+
+    @property
+    def reason(self) -> str:
+        """The last word of `stat`, by which stats count what a sitemap lists."""
+        return self.stat.rpartition("/")[2]
 
 
 class FoundSitemap(NamedTuple):
@@ -156,6 +173,11 @@ class UrlCheck(NamedTuple):
             Skipped: the URL is not followed. It is not absolute, or has no host ("malformed"), or
             has another "scheme", or a public file leads to a "private" host.
         """
+        ordinary = _ORDINARY.fullmatch(text)
+        if ordinary and ordinary[2] in self.schemes and not self.refuses_private:
+            site = _site_of(ordinary[1])
+            if site is not None:
+                return text, text, site
         whole = text.strip()
         if len(whole) > MOST_URL_CHARS or _UNFIT.search(whole) or not URL.fullmatch(whole):
             raise Skipped("skipped/malformed", text)
@@ -248,6 +270,16 @@ def _host_of(url: str) -> str:
         return ""
 
 
+@lru_cache(1_000)
+def _site_of(written: str) -> Origin | None:
+    """The origin that `written` names, if it is written in that very way; else None."""
+    with suppress(ValueError):
+        origin = Origin.of(written)
+        if str(origin) == written:
+            return origin
+    return None
+
+
 def _domain_of(host: str) -> str:
     """The registered domain of `host`; `host` itself if it is an address or a single label."""
     parts = _SUFFIX_LIST.extract_str(host)
@@ -292,12 +324,13 @@ def scope_of(hosts: Iterable[str]) -> frozenset[str]:
         with suppress(ValueError):
             place = _place(origins_of(text)[0])
             name = place.removeprefix("www.")
-            if _SUFFIX_LIST.extract_str(name).domain:
+            if name != place and _SUFFIX_LIST.extract_str(name).domain:
                 place = name
             scope.add(place)
     return frozenset(scope)
 
 
+@lru_cache(1_000)
 def covers(scope: frozenset[str], origin: Origin) -> bool:
     """Whether `origin` is one of the hosts of `scope`, or a subdomain of one."""
     place = _place(origin)

@@ -43,7 +43,11 @@ async def test_bad_entries_cost_no_other_and_are_logged(site: Site, log: Any) ->
     numbers = [counted[f"entries/{fate}"] for fate in ("broken", "malformed", "scheme")]
     assert (numbers, "failed" in counted) == ([2, 1, 3], False)
     assert "spider_exceptions/count" not in stats(crawler)
-    assert f"{site.url('/s.xml')}: left out by the scheme of its URL: {local}" in log.messages
+    left_out = [message for message in log.messages if ": left out by " in message]
+    assert left_out == [
+        f"{site.url('/s.xml')}: left out by the form of its URL, which must be absolute: http://[",
+        f"{site.url('/s.xml')}: left out by the scheme of its URL: {local} (and 2 more)",
+    ]
 
 
 class First(Hosts):

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+from w3lib.url import safe_url_string
 
 from scrapy_gbot_robots import Origin, RobotsTxt
 from scrapy_gbot_robots.sitemaps import urls
@@ -44,6 +45,36 @@ ESCAPED = "%E3%83%86%E3%82%B9%E3%83%88-%E3%82%B5%E3%82%A4%E3%83%88%E3%83%9E%E3%8
 def test_url_is_requested_in_this_form(text: str, asked_for: str) -> None:
     assert CHECK.listed(text) == (text.strip(), asked_for, Origin.of(asked_for))
     assert CHECK.listed(asked_for) == (asked_for, asked_for, Origin.of(asked_for))
+
+
+@table(
+    "path",
+    *("/a-b_c~d.html", "/%C3%BC", "/%zz%", "/a//b/../c", "/;a=b,c:d@e!$&()*+", "/?", "/?a", "/??a=b&c/d"),
+    *("/'", "/?'", "/#", "/?#a", "/a#b?c", "/[a]", "/?[a]", "/a b", "/{a}", "/a|b", "/\\", "/^", "/ü", "/?ü"),
+    *("", "?a", "/" + "x" * 2_000, "/" + "x" * 2_001, "/?" + "x" * 2_000, "/?" + "x" * 2_001),
+)  # fmt: skip
+@table(
+    "site",
+    "http://e.example",
+    "https://e.example:8443",
+    "http://e.example:80",
+    "http://e.example:080",
+    "http://E.example",
+)
+def test_ordinary_url_is_requested_as_any_other_would_be(site: str, path: str) -> None:
+    """The expectation is w3lib's, of a URL whose host and port are in order."""
+    url = f"{site}{path}"
+    origin = Origin.of(url)
+    whole, asked_for, listed_on = CHECK.listed(url)
+    assert (whole, listed_on) == (url, origin)
+    assert asked_for == safe_url_string(f"{origin}{url.removeprefix(site)}")
+
+
+def test_ordinary_url_is_of_a_scheme_that_the_crawl_can_fetch_and_no_longer_than_others() -> None:
+    with pytest.raises(Skipped, match="scheme"):
+        CHECK._replace(schemes=frozenset({"https"})).listed("http://e/s")
+    with pytest.raises(Skipped, match="GBOT_ROBOTS_DENY_PRIVATE"):
+        CHECK._replace(refuses_private=True).listed("http://127.0.0.1/s", "http://e.example/s")
 
 
 @table(
