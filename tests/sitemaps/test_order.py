@@ -154,7 +154,7 @@ async def test_files_of_pages_that_wait_for_a_dead_host_are_read_to_their_end(
     other.pages["/robots.txt"] = Reply(503)
     settings = {**SETTINGS, "GBOT_ROBOTS_SITEMAPS_AHEAD": 10, **REFUSED_SOON}
     (crawler,) = await together(crawl(Hosts, settings, hosts=[site.url()], sitemap_scope="any"))
-    assert sitemap_stats(crawler)["entries/blocked"] == len(listed)
+    assert sitemap_stats(crawler)["entries/forbidden"] == len(listed)
 
 
 @pytest.mark.parametrize("ahead", [10, 0])
