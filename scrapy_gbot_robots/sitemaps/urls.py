@@ -173,11 +173,9 @@ class UrlCheck(NamedTuple):
             Skipped: the URL is not followed. It is not absolute, or has no host ("malformed"), or
             has another "scheme", or a public file leads to a "private" host.
         """
-        ordinary = _ORDINARY.fullmatch(text)
-        if ordinary and ordinary[2] in self.schemes and not self.refuses_private:
-            site = _site_of(ordinary[1])
-            if site is not None:
-                return text, text, site
+        site = self._site_of_ordinary(text)
+        if site is not None:
+            return text, text, site
         whole = text.strip()
         if len(whole) > MOST_URL_CHARS or _UNFIT.search(whole) or not URL.fullmatch(whole):
             raise Skipped("skipped/malformed", text)
@@ -200,6 +198,13 @@ class UrlCheck(NamedTuple):
         ):
             raise Skipped("skipped/private", url)
         return whole, url, origin
+
+    def _site_of_ordinary(self, text: str) -> Origin | None:
+        """The origin of an ordinary URL, on which nothing is left to check; None for any other."""
+        ordinary = _ORDINARY.fullmatch(text)
+        if ordinary is None or ordinary[2] not in self.schemes or self.refuses_private:
+            return None
+        return _site_of(ordinary[1])
 
     def below(self, url: str, file: Response) -> dict[str, Any]:
         """Return the `meta.SITEMAP` of the sitemap `url`: which file lists it, at which level.
