@@ -24,12 +24,13 @@ from datetime import date
 from email.utils import parsedate_to_datetime
 from itertools import chain, count
 from typing import Any, TypeAlias
+from urllib.parse import urljoin
 
 from w3lib.encoding import html_body_declared_encoding, read_bom
 
 from ..core.urls import shown
 from ..policy.decoding import Pieces, gunzipped
-from .markup import MOST_KEPT, NO_CHARACTER, SPOILT, Attributes, Markup, Tag, unescaped
+from .markup import MOST_KEPT, NO_CHARACTER, SPOILT, Markup, Tag, unescaped
 
 MAX_BYTES = 52_428_800  # of one file, uncompressed (sitemaps.org, "Sitemap file requirements")
 MAX_ENTRIES = 50_000  # of one file (the same)
@@ -60,6 +61,8 @@ URL = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+.-]*:|[/?#]|[\w.~%!$'()*+,;=@-][^:/?#]*(?:[/?#]|\Z)).*", re.DOTALL
 )
 _INVISIBLE = "\xad\u200b\u200e\u200f\u2060\ufeff"  # no URL ends with one
+# A second URL behind white space: the value is no URL that only lacks its escapes.
+_SECOND_URL = re.compile(r"\s[A-Za-z][A-Za-z0-9+.-]*://")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _XML_START = re.compile(r"<(?:(\w+):)?(urlset|sitemapindex|rss|feed|rdf)\b", re.IGNORECASE)
 
@@ -79,11 +82,12 @@ Entries: TypeAlias = Iterator[SitemapEntry | None]
 Kinds: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
-# The elements of entries, by the root in lower case, with the elements in them that are the URL and
-# the date. These count if they have the prefix of the entry. Sitemaps may stand among pages.
-_LISTED = {"loc": "loc", "lastmod": "lastmod"}
+# The elements of entries, by the root in lower case, with the elements in them that are the URL,
+# the date and the like. These count if they have the prefix of the entry. Sitemaps may stand among
+# pages.
+_LISTED = {name: name for name in ("loc", "lastmod", "changefreq", "priority")}
 _OF_SITEMAPS = {"url": _LISTED, "sitemap": _LISTED}
-_OF_RSS = {"item": {"link": "loc", "pubdate": "lastmod", "dc:date": "lastmod"}}
+_OF_RSS = {"item": {"link": "loc", "pubdate": "lastmod", "dc:date": "lastmod", "guid": "guid"}}
 _ENTRIES: Mapping[str, Kinds] = {
     "urlset": _OF_SITEMAPS,
     "sitemapindex": _OF_SITEMAPS,
@@ -144,7 +148,8 @@ class SitemapReader:
         entries: how many entries have been read.
         broken: how many entries could not be read so far, and values of `loc` that are surplus or
             stand in no entry.
-        trouble: why reading ended before the end of the file; empty if it did not.
+        trouble: why reading ended before the end of the file, or that the file ends early; else
+            empty.
     """
 
     def __init__(self, body: bytes) -> None:
@@ -154,6 +159,9 @@ class SitemapReader:
         self.trouble = ""
         self._barren = 0  # characters since the last entry
         self._entry: _Entry | None = None  # that is being read tag by tag
+        self._root = ""  # the root element's name in lower case, without its prefix
+        self._is_open = False  # whether the root's end tag has still to come
+        self._base = ""  # by which URLs are resolved (XML Base), if the root names one
 
     def __iter__(self) -> Entries:
         """Yield the entries, and None now and then, for the reactor; set `trouble`.
@@ -166,8 +174,9 @@ class SitemapReader:
         entries: Entries = iter(())
         if root is not None:  # a program's warning may stand before it
             prefix, name = root.groups("")
+            self._root = name.lower()
             xml = chain((head[root.start() :],), texts)
-            entries = self._xml(xml, _ENTRIES[name.lower()], {"", prefix})
+            entries = self._xml(xml, _ENTRIES[self._root], {"", prefix})
         elif not head.startswith("<"):
             entries = self._lines(chain((head,), texts))
         for entry in entries:
@@ -176,6 +185,8 @@ class SitemapReader:
                 break
             self.entries += entry is not None
             yield entry
+        if root is not None and self._is_open and not self.trouble:
+            self.trouble = f"the file ends early, without </{root[0][1:]}>"
         if root is None and not self.entries:
             self.broken = 0  # they are no lines of a list
             if not self.trouble:
@@ -229,7 +240,8 @@ class SitemapReader:
             markup.feed(text)
             tags = markup.tags()
             for number in count(1):
-                if has_plain and self._entry is None and markup.is_between_tags:
+                is_between = self._entry is None and markup.is_between_tags
+                if has_plain and is_between and not self._base:
                     yield from self._plain_entries(markup)
                     if text and _is_awaited(markup):
                         break
@@ -253,16 +265,28 @@ class SitemapReader:
         never closed ends where the next one begins. A `loc` that stands in no entry is broken.
         """
         ended = None
+        if tag.local == self._root:
+            self._take_root(tag)
         if tag.local in kinds and tag.prefix in prefixes:
             ended = self._entry
             self._entry = None
+            if ended is not None:
+                ended.close_child(tag.text)
             if not tag.is_end:
-                self._entry = _Entry(tag, kinds[tag.local])
+                self._entry = _Entry(tag, kinds[tag.local], self._base)
         elif self._entry is not None:
             self._entry.add(tag)
         elif tag.local == "loc" and tag.prefix in prefixes and not tag.is_end:
             self.broken += 1
         return ended
+
+    def _take_root(self, tag: Tag) -> None:
+        """Note the base, and whether the root has ended: then all in it that is open ends, too."""
+        self._is_open = not tag.is_end
+        if self._entry is None:
+            self._base = _base_of(tag)
+        elif tag.is_end:
+            self._entry.close_child(tag.text)
 
     def _plain_entries(self, markup: Markup) -> Entries:
         """Yield the plain entries that follow one another, as `_finish` would return them."""
@@ -310,8 +334,10 @@ class SitemapReader:
         if entry.kind != "entry":  # an Atom entry may have several links
             self.broken += entry.surplus
         if not entry.values.get("loc"):
-            self.broken += 1
-            return None
+            if not entry.permalink:
+                self.broken += 1
+                return None
+            entry.values["loc"] = entry.permalink
         self.is_sitemap = entry.kind == "sitemap"
         return entry.values
 
@@ -323,50 +349,69 @@ class _Entry:
         kind: the name of its element, without the prefix.
         values: what it lists. Of several values with one key, the first that is not empty counts.
         surplus: how many values of `loc` follow the first one.
+        permalink: the URL in an RSS item's guid, for an item without a link; empty if there is
+            none.
     """
 
-    def __init__(self, tag: Tag, keys: Mapping[str, str]) -> None:
+    def __init__(self, tag: Tag, keys: Mapping[str, str], base: str) -> None:
         self.kind = tag.local
         self.values: SitemapEntry = {}
         self.surplus = 0
+        self.permalink = ""
         self._keys = keys
         self._prefix = tag.prefix
+        self._base = _base_of(tag, base)
         self._child: Tag | None = None  # the element in it that is open
 
     def add(self, tag: Tag) -> None:
         """Take the next tag in the entry: a start tag opens a child, its end tag adds it.
 
-        The text of a tag is what stands before it. What has `SPOILT` anywhere is no value.
+        The text of a tag is what stands before it. What has `SPOILT` anywhere is no value. A child
+        that is never closed ends where the next one begins, if both are elements of an entry.
         """
         child = self._child
-        if child is None:
-            if not tag.is_end:
-                self._child = tag._replace(text="")
-        elif tag.name == f"/{child.name}":
+        if child is not None and tag.name == f"/{child.name}":
             self._add(child, child.text + tag.text)
             self._child = None
-        else:  # the child has not only text
-            self._child = child._replace(text=SPOILT)
+            return
+        if child is not None and self._key_of(child) and self._key_of(tag) and not tag.is_end:
+            self.close_child(tag.text)
+        if self._child is not None:  # it has not only text
+            self._child = self._child._replace(text=SPOILT)
+        elif not tag.is_end:
+            self._child = tag._replace(text="")
 
-    def _add(self, element: Tag, text: str) -> None:
-        """Add the value of an element: its text, or where a link with an `href` leads.
+    def close_child(self, text: str) -> None:
+        """Add the child that is open, if any, unless it has not only `text`."""
+        if self._child is not None and not self._child.text:
+            self._add(self._child, text)
+            self._child = None
 
-        Its key is that of `_keys`, by its name with the prefix if that is not the entry's; else
-        its own name, unless that is taken. A link without a key is an "alternate".
+    def _key_of(self, element: Tag) -> str:
+        """The key of an element that every reader knows, by its name; else empty.
+
+        The name has its prefix, if that is not the entry's.
         """
         name = element.local
         if element.prefix != self._prefix:
             name = f"{element.prefix}:{name}"
-        key = self._keys.get(name, "")
-        is_link = False
-        if element.local == "link":
-            attributes = element.attributes()
-            is_link = "href" in attributes
-            if is_link:
-                text = _target(attributes)
+        return self._keys.get(name, "")
+
+    def _add(self, element: Tag, text: str) -> None:
+        """Add the value of an element: its text, or where a link with an `href` leads.
+
+        Its key is that of `_keys`; else its own name without the prefix, unless that is taken. A
+        link without a key is an "alternate".
+        """
+        key = self._key_of(element)
+        is_link = element.local == "link" and "href" in element.attributes()
+        if is_link:
+            text = _target(element)
         value = _usable(text)
         if is_link or key == "loc":
-            value = _url(value)
+            value = _joined(_base_of(element, self._base), _url(value))
+        if key == "guid" and _is_permalink(element, value):
+            self.permalink = value
         if not key and element.local not in _TAKEN:
             key = element.local
         if key and not self.values.get(key):
@@ -404,16 +449,43 @@ def _add_child(values: SitemapEntry, child: re.Match[str]) -> None:
         values[key] = text.strip()
 
 
-def _target(link: Attributes) -> str:
+def _target(link: Tag) -> str:
     """Where a link with an `href` leads; "" if its `rel` says that this is no form of the page."""
+    attributes = link.attributes()
     # a link without `rel` is an "alternate" (RFC 4287 4.2.7.2)
-    if link.get("rel", "alternate") != "alternate":
+    if attributes.get("rel", "alternate") != "alternate":
         return ""
-    return link["href"]
+    return attributes["href"]
+
+
+def _base_of(element: Tag, outer: str = "") -> str:
+    """The base of the URLs in an element, by the base of the element around it (XML Base, 4)."""
+    if "xml:base" not in element.more:
+        return outer
+    base = _url(_usable(element.attributes().get("xml:base", "")))
+    return _joined(outer, base) or outer
+
+
+def _joined(base: str, url: str) -> str:
+    """The `url` by its base, if it has one; empty if they make none."""
+    if not base or not url:
+        return url
+    try:
+        return urljoin(base, url)
+    except ValueError:
+        return ""
+
+
+def _is_permalink(guid: Tag, value: str) -> bool:
+    """Whether the guid of an RSS item is the URL of its page: by default it is (RSS 2.0)."""
+    attributes = {name.lower(): word.lower() for name, word in guid.attributes().items()}
+    return attributes.get("ispermalink") != "false" and _ABSOLUTE.fullmatch(value) is not None
 
 
 def _url(value: str) -> str:
-    """A URL without the line breaks and tabs that wrap it; empty if the value is none."""
+    """A URL without the line breaks and tabs that wrap it; empty if the value is none, or two."""
+    if _SECOND_URL.search(value):
+        return ""
     url = _WRAPS.sub("", value)
     if url.endswith(tuple(_INVISIBLE)) or not URL.fullmatch(url):
         return ""

@@ -96,6 +96,13 @@ FORMATS: dict[str, tuple[bytes, str]] = {  # the file, and what follows http://e
     "S10.27-rss": (FEED, "1 2"),
     "rss-with-doctype": (FEED.replace(b"<rss", DOCTYPE), "1 2"),
     "rss-with-images": (FEED.replace(b"<item>", IMAGE + b"<item>" + IMAGE), "1 2"),
+    "rss-with-permalinks-alone": (FEED.replace(b"link>", b"guid>"), "1 2"),
+    "rss-with-a-permalink": (
+        FEED.replace(
+            b"<link>http://e/2</link>", b"<guid isPermaLink='true'>http://e/2</guid><link/>"
+        ),
+        "1 2",
+    ),
     "rss-guid-beside-link": (FEED.replace(b"</link>", b"</link><guid>http://e/g</guid>"), "1 2"),
     "rdf": (RDF, "1 2"),
     "S10.27-atom": (ATOM, "1 2"),
@@ -173,6 +180,7 @@ def test_url_may_be_longer_than_sitemaps_org_allows(length: int, *, taken: bool)
     row("character-references", b"http://e/?a&#38;b&#x26;c", "http://e/?a&b&c"),
     row("cdata-is-verbatim", b"<![CDATA[http://e/?a=1&b=2&amp;c]]>", "http://e/?a=1&b=2&amp;c"),
     row("entities-of-html-are-text", b"http://e/&eacute;&nosuch;", "http://e/&eacute;&nosuch;"),
+    row("url-in-a-query-with-blanks", b"http://e/?a b?http://e/3", "http://e/?a b?http://e/3"),
     row("comment", b"http://e/<!-- & -->x&y", "http://e/x&y"),
     row("cdata-in-comment", b"http://e/<!-- <![CDATA[ -->x&y", "http://e/x&y"),
     row("cdata-in-instruction", b"http://e/<?php <![CDATA[ <!-- ?>x&y", "http://e/x&y"),
@@ -228,22 +236,48 @@ BROKEN_ENTRIES: dict[str, bytes] = {
     "element-in-loc": url(b"http://e/<i>x</i>"),
     "without-end": url(b"http://e/" + b"x" * 10_000),
     "longer-than-all-else": url(b"http://e/" + b"x" * 900_000),
-    "loc-never-closed": b"<url><loc>http://e/x</url>",
+    "loc-never-closed-and-cut": b"<url><loc>http://e/x<b></url>",
+    "two-urls-in-a-loc": url(b"http://e/x http://e/y"),
+    "two-urls-on-two-lines-of-a-loc": url(b"http://e/x\n  https://e/y"),
+    "two-relative-and-absolute": url(b"/x\thttp://e/y"),
     **{f"no-url-{number}": url(loc.encode()) for number, loc in enumerate(NO_URLS)},
 }
 ONE_LOC, TWO = b"<loc>http://e/1</loc>", url(b"http://e/2")
 HEADLINES = b"# licence line of this list of pages\n" * 2_000
-NO_LINK = b"<guid>http://e/2</guid>"
+NO_LINK = b"<guid isPermaLink='False'>http://e/2</guid>"
 BROKEN: dict[str, tuple[bytes, str, int]] = {  # as FORMATS, and how much is broken
     "url-never-closed": (urlset(b"<url>", ONE_LOC, TWO, TWO), "1 2 2", 0),
     "no-url-is-closed": (urlset(*(b"<url>", ONE_LOC) * 1_000), "1 " * 1_000, 0),
-    "ends-in-a-loc": (urlset(url(b"http://e/1"), b"<url><loc>http://e/2")[:-9], "1", 1),
-    "ends-in-a-url": (urlset(b"<url>", ONE_LOC)[:-9], "1", 0),
+    "loc-never-closed": (urlset(b"<url><loc>http://e/1</url>", TWO), "1 2", 0),
+    "no-loc-is-closed": (urlset(*(b"<url><loc>http://e/1</url>",) * 1_000), "1 " * 1_000, 0),
+    "loc-and-url-never-closed": (urlset(b"<url><loc>http://e/1", TWO), "1 2", 0),
+    "last-loc-never-closed": (urlset(b"<url><loc>http://e/1"), "1", 0),
+    "loc-never-closed-before-a-date": (
+        urlset(b"<url><loc>http://e/1\n<lastmod>2026</lastmod></url>", TWO),
+        "1 2",
+        0,
+    ),
+    "link-never-closed": (
+        b"<rss><item><link>http://e/1<pubDate>2026</pubDate></item></rss>",
+        "1",
+        0,
+    ),
+    "date-never-closed": (urlset(b"<url><lastmod>2026<loc>http://e/1</loc></url>", TWO), "1 2", 0),
     "stray-ends": (urlset(url(b"http://e/1"), b"</nonsense></url>", TWO), "1 2", 0),
     "guid-that-is-no-link": (FEED.replace(b"<link>http://e/2</link>", NO_LINK), "1", 1),
+    "guid-that-is-no-url": (
+        FEED.replace(b"<link>http://e/2</link>", b"<guid>tag:e,2</guid>"),
+        "1",
+        1,
+    ),
+    "guid-of-another-prefix": (
+        FEED.replace(b"<link>http://e/2</link>", b"<x:guid>http://e/2</x:guid>"),
+        "1",
+        1,
+    ),
     "second-loc": (urlset(b"<url>", ONE_LOC * 2, b"</url>"), "1", 1),
     "loc-without-url": (urlset(ONE_LOC, ONE_LOC), "", 2),
-    "next-loc-never-closed": (urlset(b"<url><loc>http://e/1<loc></url>", TWO), "2", 1),
+    "loc-closed-by-a-start-tag": (urlset(b"<url><loc>http://e/1<loc></url>", TWO), "1 2", 0),
     "url-without-loc": (urlset(b"<url>http://e/1</url>", TWO), "2", 1),
     "empty-url": (urlset(b"<url/>", TWO), "2", 1),
     "headlines": (HEADLINES + b"http://e/1\nhttp://e/2", "1 2", 2_000),
@@ -257,6 +291,59 @@ def test_what_is_broken_costs_no_other_and_is_counted(body: bytes, paths: str, b
     entries, reader = read(body)
     assert [entry["loc"] for entry in entries] == [f"http://e/{path}" for path in paths.split()]
     assert (reader.broken, reader.trouble) == (broken, "")
+
+
+CUT = {
+    "between-entries": (ONE[:-9], "1", 0, "urlset"),
+    "in-the-end-tag": (ONE[:-1], "1", 0, "urlset"),
+    "in-a-loc": (urlset(url(b"http://e/1"), b"<url><loc>http://e/2")[:-9], "1", 1, "urlset"),
+    "in-a-url": (urlset(b"<url>", ONE_LOC)[:-9], "1", 0, "urlset"),
+    "in-a-comment": (urlset(url(b"http://e/1"), b"<!--"), "1", 0, "urlset"),
+    "with-a-prefix": (b"<s:urlset><s:url><s:loc>http://e/1</s:loc></s:url>", "1", 0, "s:urlset"),
+    "in-a-feed": (ATOM[:-7], "1 2", 0, "feed"),
+    "behind-a-whole-one": (ONE + ONE[39:-9], "1 1", 0, "urlset"),
+}
+
+
+@pytest.mark.parametrize(("body", "paths", "broken", "root"), CUT.values(), ids=CUT)
+def test_file_without_the_end_tag_of_its_root_is_used_and_ends_early(
+    body: bytes, paths: str, broken: int, root: str
+) -> None:
+    entries, reader = read(body)
+    assert [entry["loc"] for entry in entries] == [f"http://e/{path}" for path in paths.split()]
+    assert reader.broken == broken
+    assert reader.trouble == f"the file ends early, without </{root}>"
+
+
+ATOM_BASES = b"""<feed xmlns="http://www.w3.org/2005/Atom" xml:base="http://e/b/">
+<entry><link href="1"/></entry>
+<entry xml:base="c/"><link href="1"/></entry><entry xml:base="c/"><link href="2" xml:base="/d/"/></entry>
+<entry xml:base="c/"><link xml:base="../f/?a&amp;b" href="?c&amp;d"/></entry>
+<entry xml:base="http://o/"><link href="/1"/></entry>
+<entry><link href="http://o/2"/></entry>
+<entry xml:base="http://["><link href="1"/></entry>
+<entry xml:base="&quot;"><link href="1" xml:base=""/></entry></feed>"""
+
+
+def test_links_of_atom_are_resolved_by_their_bases() -> None:
+    """RFC 4287, 2: bases nest. One that is no URL does not count."""
+    assert locs(ATOM_BASES) == [
+        *("http://e/b/1", "http://e/b/c/1", "http://e/d/2", "http://e/b/f/?c&d", "http://o/1"),
+        *("http://o/2", "http://e/b/1", "http://e/b/1"),
+    ]
+
+
+@table(
+    "body, expected",
+    row("urlset", b"<urlset xml:base='http://e/b/'><url><loc>1</loc></url></urlset>", "http://e/b/1"),
+    row("url", b"<urlset><url xml:base='http://e/b/'><loc>1</loc></url></urlset>", "http://e/b/1"),
+    row("rss", b"<rss xml:base='http://e/'><item xml:base='b/'><link>1</link></item></rss>", "http://e/b/1"),
+    row("relative", b"<feed xml:base='/b/'><entry><link href='1'/></entry></feed>", "/b/1"),
+    row("no-base-of-xml", b"<feed base='http://e/'><entry><link href='1'/></entry></feed>", "1"),
+    row("another-feed-follows", ATOM_BASES[:70] + b"</feed><feed><entry><link href='1'/></entry></feed>", "1"),
+)  # fmt: skip
+def test_base_holds_in_the_element_that_names_it(body: bytes, expected: str) -> None:
+    assert locs(body) == [expected]
 
 
 @pytest.mark.parametrize("root", [b"urlset", b"sitemapindex"])
