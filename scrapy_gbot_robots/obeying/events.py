@@ -20,6 +20,7 @@ from ..engine import pull_soon
 from ..fetching.fetcher import MOST_WARNED
 from ..policy.outages import Copy, Kind, State
 from ..policy.outcome import (
+    NO_SERVER,
     NOT_ASKED,
     REDIRECTS,
     Failure,
@@ -33,6 +34,7 @@ from ..policy.web_pages import hides_rules
 from ..settings import GbotSettings
 from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
 from .answer import CachedAnswer, Source
+from .patience import TRIES
 from .robotparser import GbotRobotParser
 
 # The signal `DECIDED(answer, copy)` is the archive's: `copy` is the definite answer that decides
@@ -184,6 +186,16 @@ class CrawlEvents:
             rest = _WHAT_TO_DO
         elif secs and answer.is_waited_for(request):
             rest = f"; requests wait up to {secs:g} s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"
+            if _may_be_gone(answer):
+                rest = (
+                    f"; requests wait for it until {TRIES} tries in a row have found no server, "
+                    "which usually takes a few seconds"
+                )
+        if self._crawler.settings.getbool("HTTPCACHE_ENABLED"):
+            rest += (
+                ". To replay the pages in Scrapy's HTTP cache without the site, "
+                "set ROBOTSTXT_OBEY = False"
+            )
         sentence = "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now%s"
         self._warn(sentence, answer, self._settings.unreachable, rest)
 
@@ -248,6 +260,12 @@ class CrawlEvents:
         """Keep the crawl open while coroutines of signal handlers run."""
         if self._handlers_running:
             raise DontCloseSpider
+
+
+def _may_be_gone(answer: CachedAnswer) -> bool:
+    """Whether no server was found at the origin itself: a few tries end the wait for it."""
+    outage = answer.outage
+    return outage is not None and not outage.redirected_to and outage.failure in NO_SERVER
 
 
 def tell_of(overrides: Overrides) -> None:

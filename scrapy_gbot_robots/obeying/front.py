@@ -283,12 +283,17 @@ class Front:
         room = self._holding()
         if room is not None:
             lost = 0
+            given_back = 0
             stop_at = float("inf")
             for request in room.take_all():
                 # Each call may end in a time-out.
-                if time.monotonic() >= stop_at or not self._give_back(request):
-                    lost += 1
-                    stop_at = min(stop_at, time.monotonic() + GIVE_BACK_SECS)
+                if time.monotonic() < stop_at and self._give_back(request):
+                    given_back += 1
+                    continue
+                lost += 1
+                stop_at = min(stop_at, time.monotonic() + GIVE_BACK_SECS)
+            if given_back:
+                self._crawler.stats.set_value("gbot_robots/requests/given_back", given_back)
             if lost:
                 logger.error(
                     "The scheduler failed as the crawl closed: %d requests that waited for their "

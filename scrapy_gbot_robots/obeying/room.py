@@ -26,6 +26,7 @@ The room is in memory only; `take_all` takes out what is in it, for the front to
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -64,9 +65,12 @@ from .subject import is_unchecked_sitemap, origin_of, restore
 LOOK_SECS = 0.1  # between two looks at what is due
 SERVED_SECS = 600.0  # for how long an answer serves the requests that have waited for it
 FEWEST_AT_A_TIME = 16  # look-ups
+SLOW_SECS = 4.0  # after which a late look-up is named in the log
 LATE_SECS = 1.0  # a look-up that takes longer keeps nothing of other sites waiting
 
 _Heap: TypeAlias = "list[tuple[float, int, Site]]"  # by what, and a number that makes it unique
+
+logger = logging.getLogger(__name__)
 
 
 class Room:
@@ -128,6 +132,7 @@ class Room:
         # Sites whose answer was fetched, and none of their requests handed out since.
         self._unused_answers: set[Site] = set()
         self._is_busy = False
+        self._has_told_of_slow = False
         self.requests_see = False
         self._is_told_of_servers = False  # whether `_server_answered` is called
         # It runs as the crawl does: not before its spider is open, nor as it closes.
@@ -524,8 +529,30 @@ class Room:
         self._lookup.tell()
         self.ready.forget_dropped()
         self._look_up_more()
+        if self._late and not self._has_told_of_slow:
+            self._tell_of_slow()
         if self.occupancy.size:
             pull_soon(self._crawler)
+
+    def _tell_of_slow(self) -> None:
+        """Log once that requests wait for a robots.txt that takes long: else nothing says so."""
+        oldest = time.monotonic() - SLOW_SECS
+        for site, late_at in self._late.items():
+            if late_at > oldest:
+                return
+            waiting = len(site.waiters)
+            if site.standing is Standing.LATE:
+                waiting += site.size
+            if waiting and site.origin is not None:
+                self._has_told_of_slow = True
+                logger.info(
+                    "%d requests wait for %s, which has not answered for %d seconds; "
+                    "GBOT_ROBOTS_TIMEOUT_SECS ends that. Other slow ones are not named",
+                    waiting,
+                    site.origin.robots_url,
+                    SLOW_SECS + LATE_SECS,
+                )
+                return
 
     def _server_answered(self) -> None:
         """Note that a server answered: one's own network is up, so a host that looks gone is."""

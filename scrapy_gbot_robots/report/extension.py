@@ -20,11 +20,13 @@ from stat import S_ISREG
 from string import Template
 from tempfile import TemporaryFile
 
-from scrapy import Spider, signals
+from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 
 from ..concurrency import run_in_thread
 from ..core.urls import Origin, shown
+from ..exceptions import ForbiddenByRobotsTxt
+from ..meta import RETURNED
 from ..obeying.events import DECIDED
 from ..settings import GbotSettings
 from ..signals import request_forbidden
@@ -37,6 +39,9 @@ _BARS = 10  # in a chart
 
 _OFF = '<p class="off">This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False</p>'
 _TITLE = b"<title>robots.txt in the crawl of "  # of each page; no file without it is replaced
+# Keys of meta: that of Scrapy for start requests, and those of requests that were counted before.
+_IS_START = "is_start_request"
+_COUNTED = frozenset({"redirect_times", "retry_times", RETURNED})
 _HEAD_BYTES = 1_024  # of a page: the title is in them
 
 
@@ -56,6 +61,7 @@ class RobotsReport:
         connect(counts.count_answer, DECIDED)
         connect(counts.count_refusal, request_forbidden)
         connect(self._spider_closed, signals.spider_closed)
+        self._starts = StartRequests(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> RobotsReport:
@@ -68,8 +74,15 @@ class RobotsReport:
 
     async def _spider_closed(self, spider: Spider) -> None:
         counts = self._counts
-        if counts.origins or counts.forbidden or counts.waiting:
+        if counts.origins or counts.forbidden or counts.waiting or counts.given_back:
             logger.info("%s", summary(counts))
+        if self._starts.all_forbidden:
+            logger.warning(
+                "robots.txt forbade all start requests (%d), so nothing was crawled. "
+                "The first was %s",
+                self._starts.forbidden,
+                self._starts.first,
+            )
         if self._path is not None:
             try:
                 await run_in_thread(write, self._path, page(counts, spider))
@@ -79,6 +92,48 @@ class RobotsReport:
                 logger.info(
                     "What robots.txt did to this crawl is shown in %s", self._path.absolute()
                 )
+
+
+class StartRequests:
+    """Counts the start requests, until one has a response: then nothing is counted any more.
+
+    Attributes:
+        forbidden: how many were forbidden by robots.txt.
+        first: the URL of the first of these, and why.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._signals = crawler.signals
+        self._scheduled = 0
+        self._came = False
+        self.forbidden = 0
+        self.first = ""
+        self._signals.connect(self._count, signals.request_scheduled)
+        self._signals.connect(self._look_at, signals.response_received)
+        self._signals.connect(self._count_forbidden, request_forbidden)
+
+    @property
+    def all_forbidden(self) -> bool:
+        """Whether there were start requests, and robots.txt forbade each of them."""
+        return not self._came and 0 < self.forbidden == self._scheduled
+
+    def _count(self, request: Request) -> None:
+        meta = request.meta
+        # A redirect, a retry and a request that comes back to wait have been counted.
+        if _IS_START in meta and _COUNTED.isdisjoint(meta):
+            self._scheduled += 1
+
+    def _count_forbidden(self, request: Request, error: ForbiddenByRobotsTxt) -> None:
+        if _IS_START in request.meta:
+            self.forbidden += 1
+            self.first = self.first or f"{shown(request.url)}: {error.verdict}"
+
+    def _look_at(self, request: Request) -> None:
+        if _IS_START in request.meta:
+            self._came = True
+            self._signals.disconnect(self._count, signals.request_scheduled)
+            self._signals.disconnect(self._look_at, signals.response_received)
+            self._signals.disconnect(self._count_forbidden, request_forbidden)
 
 
 # The page.

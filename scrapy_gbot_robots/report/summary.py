@@ -119,6 +119,12 @@ class CrawlCounts:
         waiting: int = self.crawler.stats.get_value("gbot_robots/waiting", 0)
         return waiting
 
+    @property
+    def given_back(self) -> int:
+        """How many requests went back to the scheduler when the crawl closed."""
+        given_back: int = self.crawler.stats.get_value("gbot_robots/requests/given_back", 0)
+        return given_back
+
     def most_blocking(self) -> list[Origin]:
         """All origins; those that forbidden most come first."""
         return sorted(self.origins, key=self.forbidding.__getitem__, reverse=True)
@@ -131,9 +137,7 @@ class CrawlCounts:
             numbers = [f"{number:,} {state}" for state, number in sorted(states.items())]
             origins = f"{origins} ({', '.join(numbers)})"
         yield f"robots.txt: {origins}, {count(self.forbidden, 'request')} forbidden"
-        if self.waiting:
-            requests = count(self.waiting, "request")
-            yield f"the crawl ended while {requests} still waited for a robots.txt"
+        yield from self._left_lines()
         if not (self._has_all_origins and self.forbidding.exact and self.rules.exact):
             yield _INCOMPLETE
         instead = Counter(self.row(origin).instead for origin in self.origins)
@@ -153,6 +157,15 @@ class CrawlCounts:
         yield from unreachable[:_MOST]
         if len(unreachable) > _MOST:
             yield f"unreachable: {len(unreachable) - _MOST:,} more"
+
+    def _left_lines(self) -> Iterator[str]:
+        """Yield what became of the requests that waited when the crawl ended."""
+        if self.waiting:
+            requests = count(self.waiting, "request")
+            yield f"the crawl ended while {requests} still waited for a robots.txt"
+        if self.given_back:
+            requests = count(self.given_back, "request")
+            yield f"{requests} that the crawl had taken went back to the scheduler's queue"
 
 
 def summary(counts: CrawlCounts) -> str:

@@ -17,7 +17,7 @@ from scrapy.utils.test import get_crawler
 from scrapy_gbot_robots import Origin, RobotsTxt, signals
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.core.robots import groups_of
-from scrapy_gbot_robots.obeying import events
+from scrapy_gbot_robots.obeying import events, room
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import robotstxt_changed, robotstxt_known
 from scrapy_gbot_robots.storage.client import choice_of
@@ -38,7 +38,7 @@ from ..support.crawls import (
 from ..support.rows import row, table
 from ..support.until import until
 from ..support.visits import Visitor, fetches, visiting
-from ..support.web import Reply, Site, free_port, redirect
+from ..support.web import Reply, Site, free_port, raw, redirect
 
 RULES = b"user-agent: *\ndisallow: /no"
 
@@ -343,3 +343,47 @@ async def test_redirect_not_followed_is_told(
         await crawl(Pages, urls=[site.url("/")])
     told = said(caplog, "obeying.events", logging.INFO)
     assert f"{site.url('/robots.txt')}: HTTP 302 {why}, as 404" in told
+
+
+def outages(caplog: pytest.LogCaptureFixture) -> list[str]:
+    texts = [record.getMessage() for record in caplog.records if record.name.endswith(".events")]
+    return [text for text in texts if "robots.txt unreachable" in text]
+
+
+@table(
+    "cache, ending",
+    row("without-the-cache", False, "which usually takes a few seconds"),
+    row("with-the-cache", True, "without the site, set ROBOTSTXT_OBEY = False"),
+)
+@in_reactor
+async def test_refused_connection_is_not_announced_as_the_wait_and_the_cache_is_named(
+    cache: bool, ending: str, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    settings = {
+        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60,
+        "HTTPCACHE_ENABLED": cache,
+        "HTTPCACHE_DIR": str(tmp_path),
+    }
+    began = time.monotonic()
+    await crawl(Pages, settings, urls=[f"http://127.0.0.1:{free_port()}/x"])
+    (text,) = outages(caplog)
+    assert time.monotonic() - began < 50
+    assert "60" not in text.partition("unreachable")[2]
+    assert "requests wait for it until 3 tries in a row have found no server" in text
+    assert text.endswith(ending)
+
+
+@in_reactor
+async def test_slow_robots_txt_that_requests_wait_for_is_told_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level("INFO", logger="scrapy_gbot_robots")
+    monkeypatch.setattr(room, "LATE_SECS", 0.2)
+    monkeypatch.setattr(room, "SLOW_SECS", 0.3)
+    rules = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+    with Site({"/robots.txt": raw(1.5, rules), "*": b"ok"}) as slow, Site({"*": b"ok"}) as quick:
+        urls = [slow.url("/1"), slow.url("/2"), quick.url("/1")]
+        crawler = await crawl(Pages, urls=urls)
+    assert set(pages(crawler).crawled) == set(urls)
+    (text,) = [each for each in caplog.messages if "requests wait for" in each]
+    assert text.startswith(f"2 requests wait for {slow.url('/robots.txt')}, which has not answered")

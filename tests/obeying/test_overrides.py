@@ -271,7 +271,7 @@ async def test_agreed_path_that_has_run_out_counts_no_more(log: Any) -> None:
         settings = {"GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": {**FEED, "until": "2020-01-01"}}}
         crawler = await crawl(Pages, settings, urls=[site.url("/internal/feed/1")])
     assert paths_of(crawler, site) == set()
-    (text,) = own_warnings(log)
+    text, _ = own_warnings(log)
     assert "run out and not applied: '127.0.0.1': allow /internal/feed/ until 2020-01-01" in text
 
 

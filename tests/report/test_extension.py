@@ -20,8 +20,18 @@ from scrapy_gbot_robots.report.extension import RobotsReport, page
 from scrapy_gbot_robots.report.summary import CrawlCounts, ForbiddingRule, summary
 
 from ..support.browser import dom, violations
-from ..support.crawls import Pages, crawl, in_reactor, stats
+from ..support.crawls import (
+    Pages,
+    as_scrapy_runs_it,
+    crawl,
+    crawl_until,
+    in_reactor,
+    stats,
+    stop,
+    waiting,
+)
 from ..support.rows import row, table
+from ..support.schedulers import Fifo
 from ..support.web import Content, Reply, Site, raw, redirect
 
 RULES = b"user-agent: testbot\ndisallow: /no\ndisallow: /never\n"
@@ -107,6 +117,45 @@ async def test_what_waited_as_the_crawl_ended_is_counted(robots_txt: Content, lo
         await crawl(Pages, settings, urls=urls)
     end = "  the crawl ended while 3 requests still waited for a robots.txt"
     assert end in summaries(log)[0].splitlines()
+
+
+@as_scrapy_runs_it
+async def test_what_went_back_to_a_queue_is_counted(log: Any) -> None:
+    with Site({"/robots.txt": Reply(503)}) as site:
+        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "SCHEDULER": Fifo}
+        urls = [site.url(f"/{n}") for n in range(3)]
+        crawler = await crawl_until(waiting(3), stop, Pages, settings, urls=urls)
+    assert len(Fifo.left) == 3
+    assert stats(crawler)["gbot_robots/requests/given_back"] == 3
+    end = "  3 requests that the crawl had taken went back to the scheduler's queue"
+    assert end in summaries(log)[0].splitlines()
+
+
+ALL = "robots.txt forbade all start requests"
+
+
+@table(
+    "paths, said",
+    row("each", ["/no", "/never/1"], f"{ALL} (2), so nothing was crawled. "),
+    row("one-of-two", ["/no", "/yes"], ""),
+    row("a-redirect-to-it", ["/moved"], f"{ALL} (1), so nothing was crawled. "),
+    row("one-of-two-fails", ["/no", "/broken"], ""),
+    row("a-redirect-to-a-page", ["/no", "/moved-to-a-page"], ""),
+)
+@in_reactor
+async def test_crawl_whose_start_requests_were_all_forbidden_ends_with_a_warning(
+    paths: list[str], said: str, log: Any
+) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok", "/broken": raw(b"")}) as site:
+        site.pages |= {"/moved": redirect("/no"), "/moved-to-a-page": redirect("/yes")}
+        await crawl(Pages, urls=[site.url(path) for path in paths])
+        where = site.url(paths[0])
+    told = [text for text in summaries(log) if text.startswith(ALL)]
+    assert len(told) == bool(said)
+    for text in told:
+        assert text.startswith(said)
+        assert 'disallowed by "Disallow: /no"' in text
+        assert where in text or site.url("/no") in text
 
 
 @in_reactor
