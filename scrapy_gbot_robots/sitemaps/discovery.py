@@ -11,7 +11,9 @@ Source: Google's page, "sitemap".
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Coroutine, Mapping
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any
 
@@ -81,6 +83,7 @@ class SitemapFeed:
         chosen: by the URL of a robots.txt, those of its sitemaps that were chosen so far:
             `_MOST_CHARS` in all. The robots.txt that was met first comes first.
         request_meta: the meta of each request for a sitemap file.
+        has_fed: whether a request for a sitemap was scheduled.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
@@ -93,6 +96,7 @@ class SitemapFeed:
         # `allowed_domains` hold for the pages that a sitemap lists.
         self.request_meta: dict[str, Any] = {"allow_offsite": True}
         self._chars = 0
+        self.has_fed = False
         handler = getattr(crawler.spider, "sitemap_found", None)
         if handler is not None:
             crawler.signals.connect(handler, sitemap_found)
@@ -185,7 +189,26 @@ class SitemapFeed:
         handlers of `sitemap_found`. Return those that no earlier call has chosen.
 
         What is left out is counted only if the user wants sitemaps: the spider is fed, or the
-        setting is "collect". The first call for this robots.txt also logs it.
+        setting is "collect".
+        """
+        is_wanted = is_fed or self._mode == "collect"
+        new, _ = await self.choose(origin, robotstxt, is_wanted=is_wanted)
+        for sitemap in new:
+            if not is_fed:
+                await self._show(sitemap, None)
+                continue
+            with suppress(Skipped):
+                await self.schedule(sitemap)
+        return new
+
+    async def choose(
+        self, origin: Origin, robotstxt: RobotsTxt, *, is_wanted: bool = True
+    ) -> tuple[list[FoundSitemap], Counter[str]]:
+        """Choose from the sitemap lines of the robots.txt of `origin`, and remember the choice.
+
+        Return the sitemaps that no earlier call has chosen, and the counts of lines by the name of
+        the stat. What is left out is counted in the stats if it `is_wanted`; the first call for
+        this robots.txt also logs it.
         """
         robots_url = origin.robots_url
         before = self.chosen.get(robots_url, ())
@@ -194,7 +217,6 @@ class SitemapFeed:
             new, counts, first_left_out = await run_in_thread(choose)
         else:
             new, counts, first_left_out = choose()
-        is_wanted = is_fed or self._mode == "collect"
         if first_left_out and is_wanted and robots_url not in self.chosen:
             number = counts.total() - counts["found"] - counts["duplicate"]
             logger.info("%s: sitemaps left out: %d (%s)", robots_url, number, first_left_out)
@@ -202,15 +224,7 @@ class SitemapFeed:
             if is_wanted or name == "found":
                 count(self._crawler, name, number)
         self._remember(robots_url, tuple(sitemap.url for sitemap in new))
-        for sitemap in new:
-            if not is_fed:
-                await self._show(sitemap, None)
-                continue
-            try:
-                await self._schedule(sitemap)
-            except Skipped as refusal:
-                count(self._crawler, refusal.stat)
-        return new
+        return new, counts
 
     def _remember(self, robots_url: str, urls: tuple[str, ...]) -> None:
         """Note what was chosen; if it is too much, forget the robots.txt that was met first."""
@@ -223,25 +237,42 @@ class SitemapFeed:
             oldest = next(iter(self.chosen))
             self._chars -= len(oldest) + sum(map(len, self.chosen.pop(oldest)))
 
-    async def _schedule(self, sitemap: FoundSitemap) -> None:
+    async def schedule(self, sitemap: FoundSitemap, **more: Any) -> Request:
         """Show a sitemap to the handlers, then schedule and count a request for it.
+
+        `more` are further arguments of the request. Return the request.
+
+        Raises:
+            Skipped: the spider or a handler leaves it out; that is counted.
+        """
+        engine: Any = self._crawler.engine
+        try:
+            request = await self._request_for(sitemap, more)
+        except Skipped as refusal:
+            count(self._crawler, refusal.stat)
+            raise
+        self.has_fed = True
+        engine.crawl(request)
+        count(self._crawler, "fed")
+        return request
+
+    async def _request_for(self, sitemap: FoundSitemap, more: Mapping[str, Any]) -> Request:
+        """Return the request for a sitemap, which the handlers have seen.
 
         Raises:
             Skipped: the spider or a handler leaves it out.
         """
-        engine: Any = self._crawler.engine
         url = sitemap.url
         if not follows_sitemap(self._spider, url):
             raise Skipped("skipped/follow", url)
         source = {"robotstxt": sitemap.robotstxt, "line": sitemap.line}
         meta = {**self.request_meta, "is_start_request": True, SITEMAP: source}
-        made = Request(url, sitemap_callback(self._spider), meta=meta)
+        made = Request(url, sitemap_callback(self._spider), meta=meta, **more)
         self.check.note_checked(made, sitemap.robotstxt)
         request = await self._show(sitemap, made)
         if request is None:
             raise Skipped("skipped/vetoed", url)
-        engine.crawl(request)
-        count(self._crawler, "fed")
+        return request
 
     async def _show(self, sitemap: FoundSitemap, request: Request | None) -> Request | None:
         """Show a found sitemap to the handlers of `sitemap_found`, the spider's method among them.

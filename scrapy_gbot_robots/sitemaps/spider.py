@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from itertools import count as number
 from pathlib import Path
@@ -35,7 +36,7 @@ from ..settings import GbotSettings
 from ..signals import request_forbidden
 from .discovery import SitemapDiscovery, count
 from .reader import MAX_BYTES, SitemapEntry, SitemapReader, day_of, is_before
-from .urls import Skipped, covers, given_in, guesses_of, origins_of, scope_of
+from .urls import FoundSitemap, Skipped, covers, given_in, guesses_of, origins_of, scope_of
 
 # Bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used.
 MOST_DOWNLOADED = 2 * MAX_BYTES
@@ -50,6 +51,8 @@ _TURN_REQUESTS = 5
 _TURN_SECS = 0.001  # for how long entries are read before the reactor runs
 # The signals of Scrapy that the spider hears, each by its method of that name.
 _HEARD = "request_dropped response_received spider_opened spider_closed".split()
+_FOUND = ""  # the fate of a sitemap that lists anything; any other is told in words
+_MOST_TOLD = 3  # of the sitemaps that a robots.txt lists
 _MOST_WHY = 2_000  # characters of why a host leads to no sitemap, in the log
 
 # What becomes of a URL that a sitemap file lists, in the words of the last line. The stats
@@ -92,6 +95,7 @@ class RobotsSitemapSpider(SitemapSpider):
             `gbot_robots/sitemaps/entries/host` counts the pages that are left out.
         sitemap_guess: whether `/sitemap.xml` is tried on a host that lists no sitemap; or the paths
             that are tried in order, a list or text with commas, until one lists anything.
+            "common" tries seven places in which software puts sitemaps.
         sitemap_since: a day, a month or a year, such as 2026-01-31 or 2026-01. Pages and sitemaps
             that were last changed before it, as the file that lists them says, are left out.
     """
@@ -130,6 +134,7 @@ class RobotsSitemapSpider(SitemapSpider):
         # for a host that still is in the queue: `_request_dropped` takes that host out of here.
         self._asked: set[str] = set()
         self._files = number()  # of the sitemap files that are read
+        self._first_without = ""  # the first host that leads to no sitemap, for the last line
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -167,15 +172,19 @@ class RobotsSitemapSpider(SitemapSpider):
         self._scope = await run_in_thread(scope_of, chain(self._names(), self.sitemap_urls))
 
     def _spider_closed(self) -> None:
-        """Log how many hosts lead to no sitemap, and what became of the URLs of the others."""
+        """Log how many hosts lead to no sitemap, and what became of the URLs of the others.
+
+        The first host without a sitemap is named, with the reason.
+        """
         stats = self.crawler.stats.get_stats()
         number = stats.get("gbot_robots/sitemaps/entries", 0)
         fates = {fate: stats.get(f"gbot_robots/sitemaps/entries/{fate}", 0) for fate in _FATES}
         fates["lost"] = max(0, number - sum(fates.values()))
         words = [f", {fates[fate]} {words}" for fate, words in _FATES.items() if fates[fate]]
         self.logger.info(
-            "hosts: %d without a sitemap, %d unreachable; sitemaps %d, URLs %d found%s",
+            "hosts: %d without a sitemap%s, %d unreachable; sitemaps %d, URLs %d found%s",
             stats.get("gbot_robots/hosts/without", 0),
+            self._first_without,
             stats.get("gbot_robots/hosts/unreachable", 0),
             stats.get("gbot_robots/sitemaps/read", 0),
             number,
@@ -247,26 +256,94 @@ class RobotsSitemapSpider(SitemapSpider):
         flag `ANSWERED` nothing has judged it, and the status alone decides.
         """
         origin = Origin.of(response.url)
-        why = f"its robots.txt is HTTP {response.status}"
         has_failed = response.status in _TROUBLE
         is_disallowed = State.FULL_DISALLOW.value in response.flags
         if is_disallowed or (has_failed and ANSWERED not in response.flags):
             outcome = "refused"
             if has_failed:
                 outcome = "unreachable"
-            self._report(outcome, host, f"{why}: {outcome}")
+            self._report(outcome, host, f"its robots.txt is HTTP {response.status}: {outcome}")
             return
+        new: list[FoundSitemap] = []
         if response.status in _OK:
             robotstxt = self._gbot.parse(response.body)
-            if await self._feed.take(origin, robotstxt, is_fed=True):
-                self._report("listed", host)
-                return
-            why = "its robots.txt lists none that can be used"
-        if self._guesses:
-            self._report("guessed", host)
-        urls = [urljoin(origin.robots_url, path) for path in self._guesses]
-        for guess in self._guess(host, why, urls):
-            yield guess
+            new, counts = await self._feed.choose(origin, robotstxt)
+        if not new:
+            for guess in self._begin_guesses(host, origin.robots_url, response.status, {}):
+                yield guess
+            return
+        self._asked.discard(host)
+        # a line that names no whole URL may mean what is guessed
+        lead = {"host": host, "number": len(new), "is_partial": bool(counts["skipped/malformed"])}
+        for sitemap in new:
+            for guess in await self._request_listed(sitemap, lead):
+                yield guess
+
+    async def _request_listed(
+        self, sitemap: FoundSitemap, lead: Mapping[str, Any]
+    ) -> Iterator[Request]:
+        """Request one of the sitemaps that the robots.txt of a host lists.
+
+        `lead` has the arguments of `_listed_ended`, but for the URLs and the fate. If the user
+        leaves the sitemap out, or has another request for it, its fate is known: return what
+        follows.
+        """
+        lead = {**lead, "robots_url": sitemap.robotstxt, "url": sitemap.url}
+        fate = _FOUND
+        try:
+            request = await self._feed.schedule(
+                sitemap, errback=self._sitemap_failed, cb_kwargs={"lead": lead}
+            )
+            if "lead" in request.cb_kwargs:
+                return iter(())
+        except Skipped as refusal:
+            fate = f"is left out by {refusal.rule}"
+        return self._listed_ended(fate, **lead)
+
+    def _listed_ended(
+        self,
+        fate: str,
+        *,
+        host: str,
+        robots_url: str,
+        url: str,
+        number: int,
+        is_partial: bool,
+    ) -> Iterator[Request]:
+        """Note the fate of a sitemap that a host's robots.txt lists; after the last, guess.
+
+        The host counts as listed when the first of them turns out to list anything. If none does,
+        or if the robots.txt has lines that are not understood (`is_partial`), guesses are tried.
+
+        Args:
+            fate: `_FOUND`, or in words why it lists nothing.
+            host: as the user wrote it.
+            robots_url: the URL of its robots.txt.
+            url: the sitemap.
+            number: how many sitemaps the robots.txt lists.
+            is_partial: whether it has lines that are no whole URL.
+        """
+        fates = self._fates.setdefault(host, {})
+        if fate == _FOUND and _FOUND not in fates.values():
+            self._report("listed", host)
+        fates[url] = fate
+        if len(fates) < number:
+            return
+        del self._fates[host]
+        if is_partial or _FOUND not in fates.values():
+            yield from self._begin_guesses(host, robots_url, _OK[0], fates)
+
+    @cached_property
+    def _fates(self) -> dict[str, dict[str, str]]:
+        """By host: the fates of its listed sitemaps, by URL, until all are known.
+
+        With a JOBDIR the next run goes on from here: Scrapy keeps the spider's `state`.
+        """
+        state: dict[str, Any] = {}
+        if self.settings.get("JOBDIR"):
+            state = getattr(self, "state", state)
+        fates: dict[str, dict[str, str]] = state.setdefault("gbot_robots_sitemaps", {})
+        return fates
 
     def _robots_txt_failed(self, failure: Any) -> Iterator[Request]:
         """Try the host's next origin; if there is none, report why it leads to no sitemap."""
@@ -281,50 +358,101 @@ class RobotsSitemapSpider(SitemapSpider):
             outcome = "refused"
         self._report(outcome, host, str(error))
 
-    def _guess(self, host: str, why: str, urls: Sequence[str]) -> Iterator[Request]:
-        """Yield the request for the first of the guessed `urls`.
+    def _begin_guesses(
+        self, host: str, robots_url: str, status: int, listed: Mapping[str, str]
+    ) -> Iterator[Request]:
+        """Yield the request for the first guess, if there are any.
 
-        If there is none, report why the host leads to no sitemap.
+        `status` is that of the robots.txt, and `listed` has the fates of the sitemaps that it
+        lists.
         """
-        if not urls:
-            self._report("without", host, why)
+        urls = [urljoin(robots_url, path) for path in self._guesses]
+        urls = [url for url in urls if url not in listed]
+        if urls:
+            self._report("guessed", host)
+        return self._guess(host, status, listed, {}, urls)
+
+    def _guess(
+        self,
+        host: str,
+        status: int,
+        listed: Mapping[str, str],
+        guessed: Mapping[str, str],
+        left: Sequence[str],
+    ) -> Iterator[Request]:
+        """Yield the request for the first of the guesses that are `left`.
+
+        If none is left, report why the host leads to no sitemap, unless a listed one was found.
+        `listed` and `guessed` have the fates of sitemaps by URL.
+        """
+        if not left:
+            if _FOUND not in listed.values():
+                self._report("without", host, _why_without(status, listed, guessed))
             return
-        url, *others = urls
+        url, *others = left
+        guess = {"host": host, "status": status, "listed": listed, "guessed": guessed}
         yield Request(
             url,
             self._parse_sitemap,
-            errback=self._guess_failed,
+            errback=self._sitemap_failed,
             meta={
                 **self._meta,
                 SITEMAP: {"robotstxt": Origin.of(url).robots_url, "line": 0},
                 CHECKED: url,
             },
-            cb_kwargs={"host": host, "why": f"{why}; {url} ", "urls": others},  # its fate follows
+            cb_kwargs={"guess": {**guess, "left": others}, "url": url},
             dont_filter=True,  # a site may redirect several guesses to the same page
         )
 
-    def _guess_failed(self, failure: Any) -> Iterator[Request]:
-        """Note why a guess failed, and try the next one."""
-        guess = failure.request.cb_kwargs
-        guess["why"] += f"could not be fetched: {failure.value}"
-        return self._guess(**guess)
+    def _ended(
+        self,
+        fate: str,
+        *,
+        lead: Mapping[str, Any] | None = None,
+        guess: Mapping[str, Any] | None = None,
+        url: str = "",
+    ) -> Iterator[Request]:
+        """Note the fate of a sitemap; return the requests that follow from that.
 
-    async def _parse_sitemap(self, response: Response, **guess: Any) -> AsyncIterator[Request]:  # type: ignore[override]
-        """Yield requests for what a sitemap lists; if a guessed one lists nothing, the next guess.
+        Args:
+            fate: `_FOUND`, or in words why it lists nothing.
+            lead: the arguments of `_listed_ended`, if a robots.txt lists it.
+            guess: those of `_guess`, if it was guessed.
+            url: that of a guess.
+        """
+        if lead is not None:
+            return self._listed_ended(fate, **lead)
+        if guess is None or fate == _FOUND:
+            return iter(())
+        guessed = {**guess["guessed"], url: fate}
+        return self._guess(**{**guess, "guessed": guessed})
 
-        `guess` has the arguments of `_guess`; it is empty for a sitemap that was not guessed.
+    def _sitemap_failed(self, failure: Any) -> Iterator[Request]:
+        """Note why the sitemap of a host could not be fetched."""
+        request = failure.request
+        fate = f"could not be fetched: {failure.value}"
+        if "lead" in request.cb_kwargs:
+            lead = request.cb_kwargs["lead"]
+            logger.warning("%s, which %s lists, %s", lead["url"], lead["robots_url"], shown(fate))
+        return self._ended(fate, **request.cb_kwargs)
+
+    async def _parse_sitemap(self, response: Response, **origin: Any) -> AsyncIterator[Request]:  # type: ignore[override]
+        """Yield requests for what a sitemap lists, and what follows if it lists nothing.
+
+        `origin` has the arguments of `_ended`, if it was guessed or a robots.txt lists it.
         """
         reader = SitemapReader(response.body)
         async for request in self._requests(reader, response):
             yield request
         count(self.crawler, "read")
         count(self.crawler, "entries/broken", reader.broken)
-        if not guess:
+        if "guess" not in origin:
             self._report_unread(reader, response.url)
-        elif not reader.entries:
-            guess["why"] += "lists nothing"
-            for request in self._guess(**guess):
-                yield request
+        fate = "lists nothing"
+        if reader.entries:  # which may all be left out
+            fate = _FOUND
+        for request in self._ended(fate, **origin):
+            yield request
 
     def _report_unread(self, reader: SitemapReader, url: str) -> None:
         """Log what could not be read of a file; count the file as failed if reading ended early."""
@@ -343,16 +471,25 @@ class RobotsSitemapSpider(SitemapSpider):
         """
         self._asked.discard(host)
         self.crawler.stats.inc_value(f"gbot_robots/hosts/{outcome}")
+        if outcome == "without" and not self._first_without:
+            self._first_without = f" ({shown(host)}: {shown(why)})"
         if why:
             self.on_host_without_sitemap(host, why)
 
     def _request_dropped(self, request: Request) -> None:
         """Count a listed URL that the duplicate filter drops; do not wait for a robots.txt.
 
-        An earlier run may have requested it.
+        An earlier run may have requested it. A sitemap that another host lists, too, is as good.
         """
+        engine: Any = self.crawler.engine
         if request.callback == self._parse_robots_txt:
             self._asked.discard(request.cb_kwargs["host"])
+        if "lead" in request.cb_kwargs:
+            fate = _FOUND  # by another host that lists it
+            if "redirect_urls" in request.meta:
+                fate = "redirects to what was requested before"
+            for guess in self._listed_ended(fate, **request.cb_kwargs["lead"]):
+                engine.crawl(guess)
         count(self.crawler, "entries/duplicate", LISTED in request.meta)
 
     # Of a sitemap file
@@ -503,3 +640,22 @@ class _Tally:
         self.numbers.clear()
         self._left_out += self._new
         self._new.clear()
+
+
+def _why_without(status: int, listed: Mapping[str, str], guessed: Mapping[str, str]) -> str:
+    """Why a host leads to no sitemap, in words.
+
+    Args:
+        status: that of its robots.txt.
+        listed: the fates of the sitemaps that this lists, by URL.
+        guessed: the fates of the guesses, by URL.
+    """
+    why = f"its robots.txt is HTTP {status}"
+    if status in _OK:
+        why = "its robots.txt lists none that can be used"
+    if listed:
+        told = [f"{url}, which {fate}" for url, fate in listed.items()]
+        why = f"its robots.txt lists only {' and '.join(told[:_MOST_TOLD])}"
+        if len(told) > _MOST_TOLD:
+            why += f" and {len(told) - _MOST_TOLD} more"
+    return "; ".join([why, *(f"{url} {fate}" for url, fate in guessed.items())])

@@ -47,6 +47,17 @@ RULES = {
     "skipped/malformed": "the form of its URL, which must be absolute",
 }
 
+# Where software puts a sitemap that no robots.txt lists, the commonest place first.
+_COMMON = (
+    "/sitemap.xml",
+    "/sitemap_index.xml",
+    "/sitemap-index.xml",
+    "/wp-sitemap.xml",
+    "/sitemap/sitemap-index.xml",
+    "/sitemap.xml.gz",
+    "/sitemap.txt",
+)
+
 # It is read when it is first used.
 _SUFFIX_LIST = tldextract.TLDExtract(
     suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
@@ -85,7 +96,12 @@ class Skipped(ValueError):  # noqa: N818  it says what became of the URL
 
     def __str__(self) -> str:
         """The rule and the URL, for a log line. Most lines are never asked for."""
-        return f"left out by {self._rule or RULES[self.stat]}: {shown(self._url)}"
+        return f"left out by {self.rule}: {shown(self._url)}"
+
+    @property
+    def rule(self) -> str:
+        """The rule that leaves it out, in words."""
+        return self._rule or RULES[self.stat]
 
     @property
     def reason(self) -> str:
@@ -369,12 +385,16 @@ def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iter
 def guesses_of(guess: Any) -> tuple[str, ...]:
     """The paths that a spider's `sitemap_guess` names: /sitemap.xml for a yes, none for a no.
 
+    "common" stands for the places in which software puts sitemaps.
+
     Raises:
         ValueError: it is neither a yes or no, nor a list of paths.
     """
     word = str(guess or "no").strip().lower()
     if word in {"1", "true", "yes", "on"}:
-        return ("/sitemap.xml",)
+        return _COMMON[:1]
+    if word == "common":
+        return _COMMON
     if word in {"0", "false", "no", "off"}:
         return ()
     paths = tuple(dict.fromkeys(given_in(guess)))
