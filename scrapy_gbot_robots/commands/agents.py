@@ -13,6 +13,12 @@ from .output import Part, Terminal
 from .world import World
 
 _TITLES = ("crawler", "operator", "purpose", "may fetch it", "by")
+# What a refusal is worth: whether the crawler obeys, by its operator's words.
+_DOUBTS = {
+    True: "",
+    False: ", but it may ignore that",
+    None: ", if it obeys: its operator does not say",
+}
 _ANSWERS = {True: ("yes", "good"), False: ("no", "bad")}
 
 
@@ -47,8 +53,8 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
         if verdict.rule is not None:
             facts["line"] = verdict.rule.line
         out.json({**known._asdict(), **facts})
-        if not verdict.allowed and not known.obeys:
-            answer += ", but it may ignore that"
+        if not verdict.allowed:
+            answer += _DOUBTS[known.obeys]
         rows.append([name, known.operator, known.purpose, (answer, style), reason])
     if rows:
         out.table(_TITLES, rows)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 from .crawlers import UserAgent
-from .known_crawlers import SEARCH_ENGINES
+from .known_crawlers import SEARCH_ENGINES, known_name, may_ignore
 from .lines import (
     EMPTY,
     GLOBAL,
@@ -187,7 +187,21 @@ def _on_groups(
         elif is_closed and is_for_all:
             yield finding(rule.line, "whole site disallowed", rule=rule)
     yield from _on_home_page(groups)
+    yield from _on_disobedient(groups)
     yield from _on_agents(groups, seams.difference([seam for _, seam in shut_out]), all_lines)
+
+
+def _on_disobedient(groups: Iterable[Group]) -> Iterator[Finding]:
+    """Find crawlers that may ignore the rules of their group: one note for all."""
+    told: dict[str, int] = {}
+    for group in groups:
+        if any(rule.pattern and not rule.allow for rule in group.rules):
+            for user_agent, line in group.user_agents.items():
+                if may_ignore(user_agent):
+                    told.setdefault(known_name(user_agent), line)
+    if told:
+        crawlers = ", ".join(told)
+        yield finding(min(told.values()), "crawler that may ignore it", crawlers=crawlers)
 
 
 def _on_home_page(groups: Iterable[Group]) -> Iterator[Finding]:

@@ -156,6 +156,9 @@ _WORDS = {
             'the group of "*" is not for {whom}, so this is open there: {paths}; repeat what '
             "should hold"
         ),
+        "crawler that may ignore it": (
+            "by what their operators say, these may fetch pages in spite of the rules: {crawlers}"
+        ),
         "policy token": (
             '"{value}" is a token of policy, and no crawler, by a draft of 2026-10-30 '
             "(draft-kelley-aipref-training-preference-signal-00); this version does not act on it"

@@ -469,14 +469,14 @@ def test_one_table_has_every_crawler_and_what_it_is_for(home: Path) -> None:
     assert [(row.split()[0], re.split("  +", row)[2]) for row in rows] == names
     gap = title.index("may fetch it") - 2
     assert {row.index("  ", gap) for row in rows} == {gap}
-    assert last.startswith("robots.txt: 2 of 38 crawlers refused")
+    assert last.startswith("robots.txt: 2 of 48 crawlers refused")
 
 
 @pytest.mark.parametrize(("only", "number"), [("no", 2), ("yes", len(KNOWN_CRAWLERS) - 2)])
 def test_only_those_who_may_or_may_not_are_shown(only: str, number: int, home: Path) -> None:
     _, *rows, last = asked("/", home, "--only", only)
     assert [re.split("  +", row)[3] for row in rows] == [only] * number
-    assert last.startswith("robots.txt: 2 of 38 crawlers refused")
+    assert last.startswith("robots.txt: 2 of 48 crawlers refused")
     assert len(asked("/", home, "--only", only, "--json")) == number
 
 
@@ -484,6 +484,42 @@ def test_crawler_that_may_ignore_its_refusal_is_marked(home: Path) -> None:
     for path, shown in (("/all", "no, but it may ignore that"), ("/y", "yes")):
         (row,) = (line for line in asked(path, home) if line.startswith("ChatGPT-User "))
         assert re.split("  +", row)[3] == shown
+
+
+@table(
+    "name, purpose, obeys, second_hand",
+    ("Googlebot", "search", True, False),
+    ("Amazonbot", "AI training", True, False),
+    ("Amzn-SearchBot", "AI answers", True, True),
+    ("Amzn-User", "user-triggered", False, True),
+    ("MistralAI-Index", "AI answers", True, False),
+    ("MistralAI-Training", "AI training", True, False),
+    ("meta-webindexer", "AI answers", True, True),
+    ("meta-externalads", "ads", True, True),
+    ("OAI-AdsBot", "ads", None, True),
+    ("CloudflareBrowserRenderingCrawler", "data", None, True),
+    ("Google-Agent", "user-triggered", False, True),
+    ("Google-GeminiNotebook", "user-triggered", False, True),
+    ("Bytespider", "AI training", None, True),
+)
+def test_crawlers_are_listed_by_what_their_operators_said_in_autumn_2026(
+    name: str, purpose: str, obeys: bool | None, second_hand: bool
+) -> None:
+    (known,) = (known for known in KNOWN_CRAWLERS if known.tokens[0] == name)
+    assert (known.purpose, known.obeys, known.second_hand) == (purpose, obeys, second_hand)
+
+
+def test_each_crawler_of_the_list_has_a_date_and_all_that_obey_a_source() -> None:
+    for known in KNOWN_CRAWLERS:
+        assert re.fullmatch(r"2026-\d\d(-\d\d)?", known.as_of)
+        assert known.source.startswith("https://") or known.obeys is None
+        assert known.second_hand or known.source
+
+
+def test_crawler_of_which_nothing_says_that_it_obeys_is_marked(home: Path) -> None:
+    (home / "robots.txt").write_text("User-agent: Bytespider\nDisallow: /\n")
+    (row,) = (line for line in asked("/", home) if line.startswith("Bytespider "))
+    assert re.split("  +", row)[3] == "no, if it obeys: its operator does not say"
 
 
 def test_each_crawler_stands_once_in_the_list() -> None:

@@ -43,6 +43,8 @@ def rows(table: str) -> list[tuple[str, ...]]:
 
 
 IN_ORDER = r"""
+user-agent: Google-Agent|allow: /
+user-agent: Google-Extended|user-agent: Bytespider|user-agent: Amzn-SearchBot|disallow: /
 # nothing||  # but comments|
 user-agent: *|disallow:|
 user-agent: a|user-agent: b|# both|disallow: /x||user-agent: *|disallow: /x
@@ -54,7 +56,7 @@ user-agent: MJ12bot|user-agent: mj12bot/1.4|disallow: /
 user-agent: 360Spider|user-agent: AI2Bot|user-agent: Ai2Bot-Dolma|user-agent: img2dataset|user-agent: k2spider|disallow: /
 user-agent: Googlebot/2.1 (+http://www.google.com/bot.html)|disallow: /x
 user-agent: DuckDuckBot/1.1; (+http://duckduckgo.com/duckduckbot.html)|disallow: /x
-user-agent: facebookexternalhit/1.1 (+http://www.facebook.com/#x)|disallow: /
+user-agent: Twitterbot/1.1 (+http://www.twitter.com/#x)|disallow: /
 user-agent: my-bot/3.0+b (Linux; x) (+mailto:me@my.example)|disallow: /
 user-agent: LinkedInBot/1.0 (compatible; Mozilla/5.0; +http://l.example)|disallow: /
 user-agent: Googlebot (+http://www.google.com/bot.html)|disallow: /x
@@ -273,6 +275,9 @@ def test_colon_that_is_none_is_named() -> None:
 
 
 OF_SEVERAL = r"""
+user-agent: a|disallow: /|user-agent: Google-Agent|disallow: /|user-agent: ChatGPT-User|disallow: /x    3 crawler that may ignore it    in spite of the rules: Google-Agent, ChatGPT-User
+user-agent: google-geminiNotebook|disallow: /    1 crawler that may ignore it    Google-GeminiNotebook
+user-agent: FeedFetcher-Google|disallow: /    1 crawler that may ignore it    FeedFetcher-Google
 content-usage: train-ai=n|user-agent: *|allow: /    1 rule before any group    a Content-Usage line before the first user-agent line is ignored
 content-signal: ai-train=no|user-agent: *|allow: /    1 field of other crawlers
 user-agent: *|content-signal: ai-train=no|allow: /||user-agent: __usage_ai-training|disallow: /|allow: /open/    5 policy token, 2 field of other crawlers    "__usage_ai-training" is a token of policy
