@@ -1,7 +1,8 @@
 """The bytes of a robots.txt as its site served them, without content codings and browser's page.
 
 Pure. Only the first bytes of a compressed robots.txt are decoded, whatever follows: a coding is a
-generator that turns pieces into pieces, and a decompression bomb costs one piece. Scrapy's
+generator that turns pieces into pieces, and a decompression bomb costs one piece. Of two codings
+the outer one has a bound of its own, since the inner one may make nothing of what it gets. Scrapy's
 HttpCompressionMiddleware is no use here: it decodes the whole body or drops it.
 Sources: RFC 9110 8.4 (Content-Encoding), RFC 1952 2.2 (gzip), RFC 1950 (zlib), RFC 7932 (brotli),
 RFC 8878 and 9659 (zstd).
@@ -12,7 +13,7 @@ from __future__ import annotations
 import html
 import re
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain
@@ -25,6 +26,10 @@ RENDERED = "playwright"  # the flag that scrapy-playwright sets on a response fr
 # bytes that a decoder is given and gives at a time
 _FED = 8_192
 _PIECE = 65_536
+_MOST_CODINGS = 2
+# of an outer coding, beside those that the text needs: a zstd block of the inner one is 128 KiB
+_OUTER_BYTES = 2**21
+_MOST_PIECES = 1_000  # of an outer coding, beside those that long texts need
 _GZIP = 16 + zlib.MAX_WBITS
 _ZLIB = zlib.MAX_WBITS
 _RAW = -zlib.MAX_WBITS
@@ -71,7 +76,8 @@ def decoded(
 
     Args:
         body: the bytes as they came over the wire.
-        content_encoding: the Content-Encoding header's value. No more than one coding is undone.
+        content_encoding: the Content-Encoding header's value. No more than two codings are undone,
+            the last one first.
         limit: the most decoded bytes to return.
         whole: whether `body` is complete. In a body that was cut off, an early end is no error.
         may_be_empty: whether a body of no bytes is an empty file in any coding, as some servers
@@ -89,11 +95,10 @@ def decoded(
     not_understood = DecodeError(f"Content-Encoding {named!r} is not understood")
     if may_be_empty and not body:
         return b"", not whole
-    if len(codings) > 1:
+    if len(codings) > _MOST_CODINGS:
         raise not_understood
     pieces: Pieces = (body[start : start + _FED] for start in range(0, len(body), _FED))
-    if codings:
-        pieces = _DECODERS[codings[0]](pieces)
+    pieces = _undone(pieces, codings, limit)
     out = bytearray()
     try:
         for piece in pieces:
@@ -111,6 +116,32 @@ def decoded(
     if unknown and _BINARY.search(text):
         raise not_understood
     return text, len(out) > limit or not whole
+
+
+def _undone(pieces: Pieces, codings: Sequence[str], limit: int) -> Pieces:
+    """Undo codings in turn, the last first, since it was applied last."""
+    for outer in codings[:0:-1]:
+        pieces = _bounded(_DECODERS[outer](pieces), limit)
+    for inner in codings[:1]:
+        pieces = _DECODERS[inner](pieces)
+    return pieces
+
+
+def _bounded(pieces: Pieces, limit: int) -> Pieces:
+    """Pass on what an outer coding decodes to, as far as `limit` bytes of text can need.
+
+    Raises:
+        DecodeError: there is more of it. The inner coding has made nothing of that, as of empty
+            files.
+    """
+    bytes_left = 2 * limit + _OUTER_BYTES
+    pieces_left = _MOST_PIECES + 2 * limit // _FED
+    for piece in pieces:
+        bytes_left -= len(piece)
+        pieces_left -= 1
+        if bytes_left < 0 or pieces_left < 0:
+            raise DecodeError("the outer coding has no end")
+        yield piece
 
 
 def _unzipped(pieces: Pieces, wbits: int) -> Pieces:

@@ -8,8 +8,8 @@ around it.
 
 A 5xx whose page says that the page was not found means 404 (Google's page, "Handling of errors and
 HTTP status codes"). That test is conservative. Only the title, the first heading or, in plain text,
-the first line counts, and it must say "not found" by itself or of a page. The languages are the ten
-of most web pages, and those of Google's page in its translations that this project follows.
+the first line counts, and it must say "not found" by itself or of a page, in a language of the
+table.
 
 Bodies are hostile: of each a bounded part is read, in one pass, but for lines to crawlers, for
 which the whole is searched.
@@ -152,9 +152,14 @@ _UNSEEN = re.compile(
 _TITLE = re.compile(r"<(title)\b[^<>]*>(.*?)(</\1|\Z)", re.DOTALL)
 _HEADING = re.compile(r"<(h[1-6])\b[^<>]*>(.*?)(</\1|\Z)", re.DOTALL)
 _OPENING = re.compile(r"<[a-z!]|\A\s*[<{\[]")
+# The name of a charset of Hebrew that Python does not know.
+_IN_LOGICAL_ORDER = re.compile(rb"iso-8859-8-i", re.IGNORECASE)
 _INNER_TAG = re.compile(r"<[^<>]*>")
 _CLAUSE_END = re.compile(r"[|:;!?,()\[\]{}<>»«„“”•·–—/\"\-。、]|\.(?=\s|$)")
-_LETTERS = str.maketrans({"ł": "l", "’": "'", "\N{SOFT HYPHEN}": None})
+# Letters that are written in several ways; code pages lack the Persian yeh and kaf.
+_LETTERS = str.maketrans(
+    {"ł": "l", "ı": "i", "đ": "d", "ø": "o", "ي": "ی", "ك": "ک", "’": "'", "\N{SOFT HYPHEN}": None}
+)
 
 # Language, things, and verdicts: a verdict alone, or a thing and a verdict within one clause. Both
 # are compared after `_folded`, as parts of words: "seite" is heard in "Webseite". "_" stands for
@@ -177,6 +182,26 @@ LANGUAGES = """
     vi | trang | không tìm thấy, không tồn tại
     zh-Hans | 页 | 找不到, 未找到, 没有找到, 无法找到, 不存在
     zh-Hant | 頁 | 找不到, 未找到, 沒有找到, 無法找到, 不存在
+    ko | 페이지 | 찾을 수 없, 찾을수 없, 존재하지 않
+    ar | صفحة | غير موجود, لم يتم العثور, لا يمكن العثور
+    fa | صفحه, برگه | یافت نشد, پیدا نشد, وجود ندارد
+    he | דף, עמוד | לא נמצא, לא קיים
+    el | σελίδα | δεν βρέθηκε, δεν υπάρχει
+    cs | stránk | nenalezen, nebyla nalezena, nelze nalézt, neexistuje
+    sk | stránk | nenájden, nebola nájdená, nenašla, neexistuje
+    hu | oldal | nem található, nem létezik
+    ro | pagin | nu a fost găsit, negăsit, nu există
+    bg | страниц | не е намерен, не съществува
+    uk | сторінк | не знайден, не існує
+    tr | sayfa | bulunamadı, bulunmamaktadır, mevcut değil
+    th | หน้า, เพจ | ไม่พบ
+    hi | पृष्ठ, पेज | नहीं मिल, मौजूद नहीं
+    ca | pàgina | no trobad, no s'ha trobat, no existeix
+    da | side | ikke fundet, findes ikke
+    nb | side | ikke funnet, finnes ikke
+    sv | sida | hittades inte, hittades ej, kunde inte hittas, finns inte
+    fi | sivu | ei löydy, ei löytynyt
+    ms | halaman | tidak dijumpai, tidak ditemui
 """
 ALONE = (  # with no other word in the clause
     "file not found, file or directory not found, document not found, object not found, resource "
@@ -185,7 +210,8 @@ ALONE = (  # with no other word in the clause
 )
 ERROR_WORDS = (
     "404 http status code error fehler erreur erro errore fout błąd ошибка kesalahan lỗi エラー "
-    "错误 錯誤 oops sorry"
+    "错误 錯誤 오류 خطأ خطای שגיאה σφάλμα chyba hiba eroare грешка помилка hata ข้อผิดพลาด त्रुटि fejl "
+    "feil fel virhe ralat oops sorry"
 )
 PARTS_OF_A_SITE = "server, database, template, backend, upstream, module, plugin, class_"
 
@@ -221,7 +247,12 @@ def _text(head: bytes, content_type: str) -> str:
     with suppress(UnicodeDecodeError):
         return codecs.getincrementaldecoder("utf-8-sig")().decode(head)
     with suppress(LookupError, ValueError):  # from a codec that is for no text
-        _, text = html_to_unicode(content_type, head, default_encoding="cp1252")
+        header = _IN_LOGICAL_ORDER.sub(b"iso-8859-8", content_type.encode("latin-1", "replace"))
+        _, text = html_to_unicode(
+            header.decode("latin-1"),
+            _IN_LOGICAL_ORDER.sub(b"iso-8859-8", head),
+            default_encoding="cp1252",
+        )
         return text
     return head.decode("cp1252", "replace")
 

@@ -5,6 +5,7 @@ import random
 import sys
 import zlib
 from collections.abc import Callable
+from itertools import permutations
 from typing import Any
 
 import brotli
@@ -88,6 +89,31 @@ def test_cut_body_ends_early_or_begins(coding: str, encode: Callable[[bytes], by
         assert more
 
 
+@pytest.mark.parametrize("data", [b"", TEXT, LARGE], ids=["empty", "text", "large"])
+@table(
+    "inner, outer",
+    *permutations(("gzip", "zlib", "raw-deflate", "brotli", "zstd"), 2),
+    ("gzip", "gzip"),
+)
+def test_two_codings_are_undone_the_last_first(inner: str, outer: str, data: bytes) -> None:
+    """RFC 9110 8.4: the header names them in the order in which they were applied."""
+    (first, pack), (second, pack_again) = CODINGS[inner], CODINGS[outer]
+    body = pack_again(pack(data))
+    header = f"{first}, identity, {second}"
+    assert decoded(body, header, EVERYTHING) == (data, False)
+    assert decoded(body, header, 1_000) == (data[:1_000], len(data) > 1_000)
+    with pytest.raises(DecodeError):
+        decoded(body[:-1], header, EVERYTHING)
+
+
+def test_outer_coding_of_which_the_inner_makes_nothing_has_an_end() -> None:
+    empty_members = gzip.compress(b"", mtime=0) * 200_000
+    for inside in (bytes(100_000_000), empty_members * 5):
+        body = zlib.compress(gzip.compress(b"", mtime=0) + inside)
+        with time_below(10), pytest.raises(DecodeError, match="has no end"):
+            decoded(body, "gzip, deflate", 500_000)
+
+
 def test_many_empty_members_take_no_time() -> None:
     """A body of half a megabyte holds 25,000 of them; each is looked at once."""
     body = gzip.compress(b"", mtime=0) * 25_000
@@ -119,8 +145,10 @@ PACKED = gzip.compress(TEXT, mtime=0)
     "coding, body, why",
     ("compress", b"\x1f\x9d\x90u\xe6\x94)s", "is not understood"),
     ("snappy", b"\xff\x06\x00\x00sNaPpY", "is not understood"),
-    ("gzip, gzip", gzip.compress(PACKED, mtime=0), "is not understood"),
-    ("gzip, br", TEXT, "is not understood"),
+    ("gzip, gzip, gzip", PACKED, "is not understood"),
+    ("gzip, br", TEXT, "is broken"),
+    ("deflate, gzip", zlib.compress(PACKED), "is broken"),  # in the other order
+    ("gzip, gzip", PACKED, "is broken"),  # once only
     ("utf-8", PACKED, "is not understood"),
     ("own-coding", PACKED, "is not understood"),
     ("UTF-8, identity", PACKED, "is not understood"),

@@ -267,6 +267,63 @@ CODE_PAGES = {
     "big5": "找不到網頁",
 }
 
+# As error pages of the languages say it, with the code pages of their older pages.
+OF_LANGUAGES = """
+ko  euc-kr ks_c_5601-1987        | 페이지를 찾을 수 없습니다 ~ 요청하신 페이지가 존재하지 않습니다 ~ 오류 404
+ar  windows-1256 iso-8859-6      | الصفحة غير موجودة ~ لم يتم العثور على الصفحة ~ عذرا، هذه الصفحة غير موجودة
+fa  windows-1256                 | صفحه مورد نظر يافت نشد ~ صفحه پيدا نشد
+he  windows-1255 iso-8859-8-i    | הדף לא נמצא ~ העמוד המבוקש לא נמצא ~ שגיאה 404
+el  windows-1253 iso-8859-7      | Η σελίδα δεν βρέθηκε ~ Η σελίδα που ζητήσατε δεν υπάρχει ~ Σφάλμα 404
+cs  windows-1250 iso-8859-2      | Stránka nenalezena ~ Požadovaná stránka nebyla nalezena ~ Chyba 404: stránka neexistuje
+sk  windows-1250 iso-8859-2      | Stránka nebola nájdená ~ Stránka neexistuje
+hu  windows-1250 iso-8859-2      | Az oldal nem található ~ A keresett oldal nem létezik
+ro  windows-1250 iso-8859-2      | Pagina nu a fost găsită ~ Această pagină nu există
+pl  windows-1250 iso-8859-2      | Nie znaleziono strony ~ Strona nie została znaleziona
+bg  windows-1251                 | Страницата не е намерена ~ Тази страница не съществува
+uk  windows-1251 koi8-u          | Сторінку не знайдено ~ Така сторінка не існує
+ru  windows-1251 koi8-r          | Страница не найдена
+tr  windows-1254 iso-8859-9      | Sayfa bulunamadı ~ SAYFA BULUNAMADI ~ Aradığınız sayfa mevcut değil ~ Hata 404
+th  windows-874 tis-620          | ไม่พบหน้าที่คุณต้องการ ~ ไม่พบเพจ
+hi  utf-16                       | पृष्ठ नहीं मिला ~ पेज नहीं मिला
+ca  windows-1252                 | Pàgina no trobada ~ La pàgina no existeix
+da  windows-1252                 | Siden blev ikke fundet ~ Siden findes ikke
+nb  windows-1252                 | Siden ble ikke funnet ~ Siden finnes ikke
+sv  windows-1252                 | Sidan hittades inte ~ Sidan kunde inte hittas ~ Sidan finns inte
+fi  windows-1252                 | Sivua ei löydy ~ Sivua ei löytynyt
+ms  windows-1252                 | Halaman tidak dijumpai
+ja  euc-jp shift_jis             | ページが見つかりません
+zh  gb2312 gbk                   | 页面未找到
+"""
+
+
+@table("line", *OF_LANGUAGES.strip().splitlines())
+def test_each_language_is_read_in_unicode_and_in_its_code_pages(line: str) -> None:
+    names, _, sayings = line.partition("|")
+    _, *charsets = names.split()
+    for saying in sayings.strip().split(" ~ "):
+        for place in (AS_TITLE, AS_HEADING, "{}\n"):
+            page = place.format(saying)
+            assert says_not_found(page.encode())
+            for charset in charsets:
+                body = page.encode(PYTHONS.get(charset, charset), "replace")
+                assert says_not_found(body, f"text/html; charset={charset}")
+
+
+PYTHONS = {"windows-874": "cp874", "iso-8859-8-i": "iso-8859-8"}  # names that Python does not know
+
+# What is down is no missing page: a host, a base of data, a service, maintenance.
+DOWN_IN_LANGUAGES = """
+서버 오류 ~ 서비스를 사용할 수 없습니다 ~ خطأ في الخادم ~ الخدمة غير متوفرة ~ שגיאת שרת פנימית
+Σφάλμα διακομιστή ~ Chyba serveru ~ Databáze nenalezena na serveru ~ Szerverhiba ~ Eroare de server
+Sunucu hatası ~ Hizmet kullanılamıyor ~ Sunucu bulunamadı hatası oluştu ~ ข้อผิดพลาดของเซิร์ฟเวอร์
+सर्वर त्रुटि ~ Serverfejl ~ Tjenesten er utilgjengelig ~ Palvelin ei vastaa ~ Помилка сервера ~ خطای سرور
+"""
+
+
+@pytest.mark.parametrize("saying", listed(DOWN_IN_LANGUAGES))
+def test_error_of_a_server_is_no_missing_page_in_any_language(saying: str) -> None:
+    assert not says_not_found(AS_TITLE.format(saying).encode())
+
 
 @pytest.mark.parametrize(("charset", "saying"), CODE_PAGES.items())
 def test_charset_that_page_or_header_declares_is_read(charset: str, saying: str) -> None:
