@@ -25,7 +25,7 @@ NOT_THE_PROJECTS = (".*", "build", "dist", "*.egg-info", "__pycache__", "*.pyc")
 KEPT = (".ci", ".github", ".pre-commit-config.yaml", ".pre-commit-hooks.yaml", ".readthedocs.yaml")
 # What runs in the browser, and its tests: it is for the site alone.
 IN_THE_BROWSER = ("docs/try/", "docs/package", "tests/try_page/")
-ROOMS = ("benchmarks", "docs", "example_project", PACKAGE, "tests", "tools")
+ROOMS = ("benchmarks", "docs", "example_project", "findings", PACKAGE, "tests", "tools")
 
 
 def names(requirements: str) -> set[str]:
