@@ -23,7 +23,7 @@ from .wire import Arrived, ask
 H2 = "scrapy.core.downloader.handlers.http2.H2DownloadHandler"
 HANDLERS = ("default", "aiohttp", "httpx", "h2")
 # Enough for a server on loopback, even where the machine has ten times the work that it can do.
-TIMEOUT_SECS = 15
+TIMEOUT_SECS = 40
 
 
 def software_of(name: str, row: Row) -> set[str]:
