@@ -84,9 +84,7 @@ def seen() -> Iterator[Seen]:
 
 def address(lane: Lane, name: str, row: Row) -> str:
     """Scheme, host and port of the origin of a row."""
-    where = f"127.0.0.1:{lane.ports.get(name)}"
-    if row.target:
-        where = lane.filled_in(row.target)
+    where = lane.filled_in(row.target or "127.0.0.1:@port@", name)
     return f"{row.scheme}://{where}"
 
 
@@ -105,7 +103,7 @@ def arrive(lane: Lane, name: str, row: Row) -> Arrived:
             url = f"{address(lane, name, row)}/robots.txt"
             last = ask("127.0.0.1", lane.port(row.proxy), tls=False, path=url)
         else:
-            last = ask("127.0.0.1", lane.ports[name], tls=row.scheme == "https")
+            last = ask("127.0.0.1", lane.port(name), tls=row.scheme == "https")
     return last
 
 

@@ -5,6 +5,7 @@ Each process has a configuration of its own, listens on loopback, and belongs to
 
 import gzip
 import os
+import random
 import re
 import shutil
 import signal
@@ -23,7 +24,7 @@ from typing import Any
 from ..support.tls import certificate_and_key
 from ..support.web import Content, Reply, Site, raw
 from .applications import HALF, RULES
-from .configurations import Row, every_row
+from .configurations import Row
 
 STARTS_SECS = 60  # on a machine with ten times the work that it can do, too
 ENDS_SECS = 15
@@ -158,35 +159,28 @@ class Lane:
         self.place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="servers-")))
         self.place.chmod(0o755)
         self.ports: dict[str, int] = {}
-        # Sockets that do not listen, so that connections to their ports are refused.
+        # Sockets that do not listen: nobody else takes their ports, and connections to them are refused.
         self._held: dict[str, socket.socket] = {}
         # why rows cannot be tried, by software: what is missing, and what does not start
         self.missing: dict[str, str] = {}
         self.broken: dict[str, str] = {}
-        for name in [name for name, row in every_row() if not row.target]:
-            self._hold(name)
-        for name, port in [(name, self._held.pop(name)) for name in [*self._held]]:
-            self.ports[name] = port.getsockname()[1]
-            port.close()
         self._make_folders()
         self.applications: dict[str, Site] = {}
         for name, make in APPLICATIONS.items():
             site = Site({"/robots.txt": make(), "*": b"a page"})
             self.applications[name] = stack.enter_context(site)
 
-    def _hold(self, name: str) -> int:
-        if name not in self._held:
-            self._held[name] = self._stack.enter_context(socket.socket())
-            self._held[name].bind(("127.0.0.1", 0))
-        return int(self._held[name].getsockname()[1])
-
     def port(self, name: str) -> int:
-        """A port of its own for anything that is no row, such as a proxy."""
+        """The port of a row, or of what else has a name. Nobody listens there before `start` gives it to a server."""
         if name not in self.ports:
-            with socket.socket() as probe:
-                probe.bind(("127.0.0.1", 0))
-                self.ports[name] = probe.getsockname()[1]
+            self._held[name] = self._stack.enter_context(socket.socket())
+            self.ports[name] = _bind_to_a_port(self._held[name])
         return self.ports[name]
+
+    def _release(self, ports: Collection[int]) -> None:
+        for name, port in self.ports.items():
+            if port in ports:
+                self._held[name].close()
 
     def _make_folders(self) -> None:
         for name, files in FOLDERS.items():
@@ -233,9 +227,9 @@ class Lane:
             if kind == "appport":
                 return str(self.applications[of].port)
             if kind == "dead":
-                return str(self._hold(f"dead:{of}"))
+                return str(self.port(f"dead:{of}"))
             if kind == "port":
-                return str(self.ports[of or name])
+                return str(self.port(of or name))
             assert kind == "certificate", kind
             return str(self.place / "tls.pem")
 
@@ -260,18 +254,20 @@ class Lane:
         ports: Iterable[int],
         env: Mapping[str, str] | None = None,
         who: Mapping[str, Any] | None = None,
-    ) -> None:
+    ) -> subprocess.Popen[bytes]:
         """Start a server, and wait until it listens on its ports. It ends with the lane.
 
         `who` are arguments of `Popen` that say as whom, if that is not `account`.
         """
         if who is None:
             who = account()
-        self._stack.enter_context(running(command, [*ports], self.place, who, env or {}))
+        ports = [*ports]
+        self._release(ports)
+        return self._stack.enter_context(_running(command, ports, self.place, who, env or {}))
 
 
 @contextmanager
-def running(
+def _running(
     command: list[str],
     ports: list[int],
     place: Path,
@@ -308,6 +304,15 @@ def running(
         process.wait()
 
 
+def _bind_to_a_port(holder: socket.socket) -> int:
+    """Bind a socket to a free port below those that the system gives to clients, which need none in particular."""
+    for port in random.sample(range(12_000, 32_000), 1000):
+        with suppress(OSError):
+            holder.bind(("127.0.0.1", port))
+            return port
+    raise OSError("no port is free")
+
+
 def _is_open(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(1)
@@ -325,7 +330,7 @@ def nginx(lane: Lane, rows: Mapping[str, Row]) -> None:
         tls = " ssl" if row.scheme == "https" else ""
         http2 = " http2" if row.config.startswith("http2;") else ""
         config = lane.filled_in(row.config.removeprefix("http2;"), name)
-        servers.append(f"server {{ listen 127.0.0.1:{lane.ports[name]}{tls}{http2}; {config} }}")
+        servers.append(f"server {{ listen 127.0.0.1:{lane.port(name)}{tls}{http2}; {config} }}")
     paths = [
         f"{kind}_temp_path {folder}/{kind};"
         for kind in "client_body proxy fastcgi uwsgi scgi".split()
@@ -372,9 +377,9 @@ def apache(lane: Lane, rows: Mapping[str, Row]) -> None:
         tls = ""
         if row.scheme == "https":
             tls = "SSLEngine on\nSSLCertificateFile @certificate@\n"
-        lines.append(f"Listen 127.0.0.1:{lane.ports[name]}")
+        lines.append(f"Listen 127.0.0.1:{lane.port(name)}")
         config = lane.filled_in(tls + row.config, name)
-        lines.append(f"<VirtualHost 127.0.0.1:{lane.ports[name]}>\n{config}\n</VirtualHost>")
+        lines.append(f"<VirtualHost 127.0.0.1:{lane.port(name)}>\n{config}\n</VirtualHost>")
     file = lane.file("apache.conf", "\n".join([*lines, ""]))
     lane.start([path, "-f", str(file), "-D", "FOREGROUND"], _ports(lane, rows))
 
@@ -385,7 +390,7 @@ def caddy(lane: Lane, rows: Mapping[str, Row]) -> None:
     for name, row in rows.items():
         host = "shop.example" if "another-name" in row.id else "127.0.0.1"
         config = lane.filled_in(row.config, name)
-        sites.append(f"http://{host}:{lane.ports[name]} {{\nbind 127.0.0.1\n{config}\n}}")
+        sites.append(f"http://{host}:{lane.port(name)} {{\nbind 127.0.0.1\n{config}\n}}")
     file = lane.file("Caddyfile", "\n".join([*sites, ""]))
     command = [path, "run", "--config", str(file), "--adapter", "caddyfile"]
     home = {
@@ -407,9 +412,9 @@ def lighttpd(lane: Lane, rows: Mapping[str, Row]) -> None:
     ]
     for name, row in rows.items():
         config = lane.filled_in(row.config, name)
-        lines.append(f'$SERVER["socket"] == "127.0.0.1:{lane.ports[name]}" {{\n{config}\n}}')
+        lines.append(f'$SERVER["socket"] == "127.0.0.1:{lane.port(name)}" {{\n{config}\n}}')
     file = lane.file("lighttpd.conf", "\n".join([*lines, ""]))
-    lane.start([path, "-D", "-f", str(file)], _ports(lane, rows))
+    lane.start([path, "-D", "-f", str(file)], [*_ports(lane, rows), lane.port("lighttpd")])
 
 
 def haproxy(lane: Lane, rows: Mapping[str, Row]) -> None:
@@ -422,7 +427,7 @@ def haproxy(lane: Lane, rows: Mapping[str, Row]) -> None:
         "timeout server 30s",
     ]
     for name, row in rows.items():
-        lines.append(f"listen {name.replace(':', '.')}\nbind 127.0.0.1:{lane.ports[name]}")
+        lines.append(f"listen {name.replace(':', '.')}\nbind 127.0.0.1:{lane.port(name)}")
         lines.append(lane.filled_in(row.config, name))
     file = lane.file("haproxy.cfg", "\n".join([*lines, ""]))
     lane.start([path, "-db", "-f", str(file)], _ports(lane, rows))
@@ -437,7 +442,7 @@ def varnish(lane: Lane, rows: Mapping[str, Row]) -> None:
         host, port = lane.filled_in(row.config, name).split(":")
         lines.append(f'backend b{number} {{ .host = "{host}"; .port = "{port}"; }}')
         chosen.append(f'if (local.socket == "s{number}") {{ set req.backend_hint = b{number}; }}')
-        listen += ["-a", f"s{number}=127.0.0.1:{lane.ports[name]}"]
+        listen += ["-a", f"s{number}=127.0.0.1:{lane.port(name)}"]
     file = lane.file("varnish.vcl", "\n".join([*lines, *chosen, "}", ""]))
     folder = lane.folder("varnish")
     command = [
@@ -485,7 +490,7 @@ def squid(lane: Lane, rows: Mapping[str, Row]) -> None:
     for number, (name, row) in enumerate(rows.items()):
         host, port = lane.filled_in(row.config, name).split(":")
         lines.append(
-            f"http_port 127.0.0.1:{lane.ports[name]} accel defaultsite=site-{number} name=p{number}"
+            f"http_port 127.0.0.1:{lane.port(name)} accel defaultsite=site-{number} name=p{number}"
         )
         lines.append(f"cache_peer {host} parent {port} 0 no-query originserver name=b{number}")
         lines.append(f"acl is{number} myportname p{number}")
@@ -530,22 +535,22 @@ def privoxy(lane: Lane, _: Mapping[str, Row]) -> None:
 def gunicorn(lane: Lane, rows: Mapping[str, Row]) -> None:
     _package("gunicorn")
     for name, row in rows.items():
-        where = f"127.0.0.1:{lane.ports[name]}"
+        where = f"127.0.0.1:{lane.port(name)}"
         command = [*PYTHON, "gunicorn", "-b", where, "--worker-tmp-dir", str(lane.place)]
         lane.start(
-            [*command, f"applications:{row.config}"], [lane.ports[name]], who=account_for_python()
+            [*command, f"applications:{row.config}"], [lane.port(name)], who=account_for_python()
         )
 
 
 def hypercorn(lane: Lane, rows: Mapping[str, Row]) -> None:
     _package("hypercorn")
     for name, row in rows.items():
-        command = [*PYTHON, "hypercorn", "-b", f"127.0.0.1:{lane.ports[name]}"]
+        command = [*PYTHON, "hypercorn", "-b", f"127.0.0.1:{lane.port(name)}"]
         if row.scheme == "https":
             pem = lane.filled_in("@certificate@")
             command += ["--certfile", pem, "--keyfile", pem]
         lane.start(
-            [*command, f"applications:{row.config}"], [lane.ports[name]], who=account_for_python()
+            [*command, f"applications:{row.config}"], [lane.port(name)], who=account_for_python()
         )
 
 
@@ -557,25 +562,25 @@ def vsftpd(lane: Lane, rows: Mapping[str, Row]) -> None:
             "vsftpd shuts a login into a folder only as root, and the tests do not run so"
         )
     for name, row in rows.items():
-        empty = lane.place / f"empty-{lane.ports[name]}"
+        empty = lane.place / f"empty-{lane.port(name)}"
         empty.mkdir()
-        config = lane.place / f"vsftpd-{lane.ports[name]}.conf"  # which has to be root's
+        config = lane.place / f"vsftpd-{lane.port(name)}.conf"  # which has to be root's
         lines = [
             "listen=YES\nlisten_address=127.0.0.1\nbackground=NO\nxferlog_enable=NO\nseccomp_sandbox=NO",
-            f"listen_port={lane.ports[name]}\nsecure_chroot_dir={empty}",
+            f"listen_port={lane.port(name)}\nsecure_chroot_dir={empty}",
             "ftp_username=daemon\nnopriv_user=nobody\nanonymous_enable=YES",
             lane.filled_in(row.config, name),
         ]
         config.write_text("\n".join([*lines, ""]))
-        lane.start([path, str(config)], [lane.ports[name]], who={})
+        lane.start([path, str(config)], [lane.port(name)], who={})
 
 
 def pyftpdlib(lane: Lane, rows: Mapping[str, Row]) -> None:
     _package("pyftpdlib")
     for name, row in rows.items():
-        command = [*PYTHON, "pyftpdlib", "--interface=127.0.0.1", f"--port={lane.ports[name]}"]
+        command = [*PYTHON, "pyftpdlib", "--interface=127.0.0.1", f"--port={lane.port(name)}"]
         command += lane.filled_in(row.config, name).split()
-        lane.start(command, [lane.ports[name]], who=account_for_python())
+        lane.start(command, [lane.port(name)], who=account_for_python())
 
 
 PYTHON = [sys.executable, "-m"]
@@ -589,7 +594,7 @@ def _package(name: str) -> None:
 
 
 def _ports(lane: Lane, rows: Mapping[str, Row]) -> list[int]:
-    return [lane.ports[name] for name in rows]
+    return [lane.port(name) for name in rows]
 
 
 SOFTWARE: dict[str, Callable[[Lane, Mapping[str, Row]], None]] = {

@@ -12,7 +12,7 @@ import pytest
 from ..support.rows import row, table
 from ..support.until import block_until
 from .conftest import begin, end, handlers_here, settings_of
-from .lane import Lane, MissingError, account, program, running
+from .lane import Lane, MissingError, program
 
 pytestmark = pytest.mark.servers
 
@@ -22,6 +22,7 @@ ILL_SECS = 6
 
 ILL = {
     "S2.15-deploy-503": ("", "return 503;"),
+    "S2.20-certificate-not-loaded": (" ssl", "ssl_reject_handshake on;"),
     "S2.16-retry-after": ("", "add_header Retry-After 3 always; return 503;"),
     "S2.15-application-restarts": ("", "location / { proxy_pass http://127.0.0.1:@dead@; }"),
 }
@@ -57,8 +58,7 @@ def reports() -> Iterator[dict[str, dict[str, Any]]]:
 
         file = lane.file("nginx.conf", configured(ill=True))
         command = [path, "-e", f"{folder}/error.log", "-c", str(file)]
-        ports = [lane.port(name) for name in ILL]
-        nginx = stack.enter_context(running(command, ports, lane.place, account(), {}))
+        nginx = lane.start(command, [lane.port(name) for name in ILL])
         asked = folder / "asked"
 
         def have_asked() -> set[str]:

@@ -71,6 +71,8 @@ SHOWN = {
     "wants TLS (vsftpd": ["vsftpd:S2.28-tls-demanded"],
     "passive mode is off": ["vsftpd:S2.28-no-passive-mode"],
     "Squid: 407": ["proxy:S2.11-squid-407"],
+    "Squid: an access rule": ["proxy:S2.20-squid-403"],
+    "tinyproxy: a filter": ["proxy:S2.11-tinyproxy-403"],
     "Squid: a site that refuses connections": ["proxy:S2.20-squid-to-a-dead-port"],
     "tinyproxy, privoxy: the same": ["proxy:S2.14-tinyproxy-to-a-dead-port", "proxy:S2.14-privoxy-to-a-dead-port"],
     "privoxy: a name": ["proxy:S2.11-privoxy-no-such-domain"],
