@@ -126,8 +126,13 @@ def findings(
     groups = groups_of(robotstxt)
     unsorted = {finding(line, kind, what=text) for line, kind, text in more(robotstxt)}
     told = {one.line for one in unsorted}
+    disallowed = _disallowed_noindex(robotstxt) if b"noindex" in body.lower() else {}
+    unsorted.update(disallowed.values())
+    told.update(disallowed)
     for one in on_lines(all_lines, body[:max_bytes], cut=is_cut(robotstxt)):
         # a line that says nothing means nothing to others, too
+        if one.line in disallowed and one.kind == "noindex":
+            continue
         if one.level != NOTE or one.line not in told:
             unsorted.add(one)
     unsorted.update(_on_groups(robotstxt, groups, all_lines))
@@ -135,6 +140,30 @@ def findings(
     unsorted.update(_on_sitemaps(robotstxt, site))
     unsorted.update(read_otherwise(body[:max_bytes], all_lines, groups))
     return sorted(unsorted, key=lambda one: (_RANKS.index(one.kind), one.line, one.text))
+
+
+def _disallowed_noindex(robotstxt: RobotsTxt) -> dict[int, Finding]:
+    """Find noindex lines for paths that their crawlers may not fetch anyway, by line."""
+    told: dict[int, Finding] = {}
+    indexes: dict[tuple[str, ...], Index] = {}
+    work_left = _MOST_WORK
+    for line, raw, user_agents in robotstxt.fields("noindex"):
+        if not user_agents or not raw.startswith(PATHS_BEGIN):
+            continue
+        first = user_agents[:1]
+        if first not in indexes:
+            entries = entries_of(robotstxt.rules_for(UserAgent(first[0], first)))
+            indexes[first] = _index_of([rule for rule in entries if rule.pattern])
+        index = indexes[first]
+        work_left -= (_WORK_EACH + index.wildcard_chars) * (_WORK_EACH + len(raw))
+        if work_left < 0:
+            break
+        best = decider(index.kinds, stand_in(raw))
+        if best != NO_RULE and not best & 1:
+            value = shown(raw)
+            rule = Rule(False, value, line_of(best))
+            told[line] = finding(line, "noindex of a disallowed path", key="Noindex", rule=rule)
+    return told
 
 
 def no_robots_file(body: bytes, robotstxt: RobotsTxt) -> Finding | None:

@@ -137,6 +137,10 @@ _WORDS = {
         "sitemap on no public host": (
             'nobody else can fetch a sitemap from "{host}": write the address of the site'
         ),
+        "noindex of a disallowed path": (
+            'Google does not use the field "{key}": it does not fetch what "{rule}" in line '
+            "{rule.line} disallows, but may index the URL"
+        ),
         "joined groups": (
             "in one group with the lines above, as no rule stands between: all have the same rules"
         ),

@@ -340,6 +340,15 @@ def test_file_that_a_limit_or_the_server_cut_off_is_an_error() -> None:
 
 # The lines after "user-agent: *", a kind of finding, and the line that such a finding is about.
 COMPARED = r"""
+disallow: /x|noindex: /x    noindex of a disallowed path    3
+noindex: /x/y|disallow: /x    noindex of a disallowed path    2
+user-agent: *|disallow: /*.js|user-agent: a|noindex: /x|disallow: /    noindex of a disallowed path    5
+disallow: /x|noindex: /x    noindex
+disallow: /x/|noindex: /x    noindex    3
+disallow: /x|allow: /x/y|noindex: /x/y    noindex    4
+disallow: /x|noindex:    noindex    3
+disallow: /x|noindex: /y|noindex: /x    noindex    3
+disallow: /y|user-agent: a|disallow: /x|noindex: /y    noindex    5
 disallow: /a%25    encoded twice
 disallow: /a%25zz    encoded twice
 disallow: /a?b=c,/d    several paths
@@ -549,6 +558,7 @@ MERGED = [
 @table(
     "body",
     row("merging", b"".join(MERGED)),
+    row("noindex", HEAD + b"disallow: /*a*b*c\nnoindex: /abab\n" * 14_000),
     row(
         "forbidden-sitemaps",
         HEAD + b"disallow: /*a*b*c*d*e\n" * 9_000 + b"sitemap: http://e.com/abcdabcd\n" * 9_000,
