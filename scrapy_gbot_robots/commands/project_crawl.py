@@ -13,7 +13,7 @@ from __future__ import annotations
 import signal
 import time
 from asyncio import CancelledError
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -41,6 +41,7 @@ from ..storage.client import StorageClient, choice_of
 from ..storage.memory import MemoryStorage
 from .ending import CommandError
 from .sites import RobotsState
+from .spiders import without_add_on
 from .world import RobotsFiles, World
 
 _T = TypeVar("_T")
@@ -71,6 +72,14 @@ class ProjectWorld(World):
     def _sender(self) -> NamedUserAgent:
         sent = of_project(_settings_of(self.words))
         return NamedUserAgent(UserAgent.of(sent.text), sent.source, sent.text)
+
+    def mistakes(self) -> Iterable[str]:
+        """Yield what is probably a mistake in the project's settings, or in its spiders' own."""
+        yield from super().mistakes()
+        settings = _settings_of(self.words)
+        add_ons = settings.getdict("ADDONS")
+        if "scrapy_gbot_robots.Addon" in add_ons or Addon in add_ons:
+            yield from without_add_on(settings.getlist("SPIDER_MODULES"))
 
 
 def world_of(settings: Settings, given: Words) -> World:

@@ -1,0 +1,85 @@
+"""Which spiders of a project leave the add-on out, since their own ADDONS replace the project's.
+
+Such a crawl has none of the plugin's code, so its log cannot tell. The spiders' files are read and
+not imported: only an ADDONS that is written out in `custom_settings` is found.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+_ADD_ON = ("scrapy_gbot_robots.Addon", "Addon")  # by its path, or as a name that is imported
+
+
+def without_add_on(modules: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence for each class in `modules` whose `ADDONS` leave the add-on out."""
+    for path in _files(modules):
+        for node in ast.walk(_tree_of(path)):
+            if isinstance(node, ast.ClassDef) and _leaves_it_out(node):
+                yield (
+                    f'custom_settings["ADDONS"] of {node.name} in {path.name}, line {node.lineno}, '
+                    "replaces the ADDONS of the project: that spider obeys robots.txt as Scrapy "
+                    'alone does. To use the plugin, repeat "scrapy_gbot_robots.Addon": 500 there'
+                )
+
+
+def _tree_of(path: Path) -> ast.Module:
+    """Return the syntax of a file that speaks of ADDONS; that of an empty one for any other."""
+    with suppress(OSError, SyntaxError, ValueError, RecursionError):  # Scrapy tells of such a file
+        source = path.read_bytes()
+        if b"ADDONS" in source:
+            return ast.parse(source)
+    return ast.Module([], [])
+
+
+def _files(modules: Iterable[str]) -> Iterator[Path]:
+    for module in modules:
+        try:
+            spec = find_spec(module)
+        except (ImportError, ValueError):
+            continue
+        if spec is None:
+            continue
+        for folder in spec.submodule_search_locations or ():
+            yield from sorted(Path(folder).rglob("*.py"))
+        if not spec.submodule_search_locations and spec.origin is not None:
+            yield Path(spec.origin)
+
+
+def _leaves_it_out(spider: ast.ClassDef) -> bool:
+    for statement in spider.body:
+        target: ast.expr | None = None
+        if isinstance(statement, ast.Assign):
+            target = statement.targets[0]
+        elif isinstance(statement, ast.AnnAssign):
+            target = statement.target
+        if getattr(target, "id", "") != "custom_settings":
+            continue
+        settings = getattr(statement, "value", None)
+        add_ons = _value_of(settings, "ADDONS")
+        if isinstance(add_ons, ast.Dict):
+            return not any(map(_may_be_ours, add_ons.keys))
+    return False
+
+
+def _value_of(settings: object, name: str) -> ast.expr | None:
+    """Return the value of a key in a dict that is written out; None if there is none."""
+    if not isinstance(settings, ast.Dict):
+        return None
+    for key, value in zip(settings.keys, settings.values, strict=True):
+        if isinstance(key, ast.Constant) and key.value == name:
+            return value
+    return None
+
+
+def _may_be_ours(key: ast.expr | None) -> bool:
+    """Whether a key of a dict may be the add-on; None: other dicts are taken in by `**`."""
+    if isinstance(key, ast.Constant):
+        return key.value in _ADD_ON
+    if isinstance(key, ast.Name):
+        return key.id in _ADD_ON
+    return True
