@@ -54,6 +54,10 @@ ANSWERED = "gbot_robots"
 # True in a request for a robots.txt that does not wait if the server does not answer at all.
 PROBE = "gbot_robots_probe"
 
+# True in a request for a page that `RobotsSitemapSpider` found in a sitemap, until what became of
+# the page is counted. So it is in no meta that the spider's code can copy from a response.
+UNCOUNTED = "_gbot_robots_uncounted"
+
 # In a request that has gone back to the scheduler: its own `dont_filter`, until it is handed out
 # again.
 RETURNED = "_gbot_robots_returned"

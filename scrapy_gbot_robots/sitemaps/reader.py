@@ -163,6 +163,11 @@ class SitemapReader:
         self._is_open = False  # whether the root's end tag has still to come
         self._base = ""  # by which URLs are resolved (XML Base), if the root names one
 
+    @property
+    def is_understood(self) -> bool:
+        """Whether the file that was read is a sitemap, even one that lists nothing or is cut."""
+        return self.entries > 0 or not self.trouble
+
     def __iter__(self) -> Entries:
         """Yield the entries, and None now and then, for the reactor; set `trouble`.
 

@@ -30,7 +30,7 @@ from ..concurrency import pause, run_in_thread
 from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..engine import follows_sitemap, is_idle, page_callback, pages_ahead
 from ..exceptions import ForbiddenByRobotsTxt
-from ..meta import ANSWERED, CHECKED, LISTED, PROBE, SITEMAP
+from ..meta import ANSWERED, CHECKED, LISTED, PROBE, SITEMAP, UNCOUNTED
 from ..policy.outages import State
 from ..settings import GbotSettings
 from ..signals import request_forbidden
@@ -193,11 +193,15 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _response_received(self, request: Request) -> None:
         """Count a page that a sitemap lists as crawled."""
-        count(self.crawler, "entries/crawled", LISTED in request.meta)
+        self._count_fate("crawled", request)
 
     def _request_forbidden(self, request: Request) -> None:
         """Count a page that a sitemap lists as forbidden."""
-        count(self.crawler, "entries/forbidden", LISTED in request.meta)
+        self._count_fate("forbidden", request)
+
+    def _count_fate(self, fate: str, request: Request) -> None:
+        """Count what became of a page that a sitemap lists; copies of its meta do not count."""
+        count(self.crawler, f"entries/{fate}", request.meta.pop(UNCOUNTED, False))
 
     def _names(self) -> Iterator[str]:
         """Yield the hosts as written: robots.txt files in `sitemap_urls` first, then the others."""
@@ -444,24 +448,30 @@ class RobotsSitemapSpider(SitemapSpider):
         reader = SitemapReader(response.body)
         async for request in self._requests(reader, response):
             yield request
-        count(self.crawler, "read")
+        count(self.crawler, "read", reader.is_understood and response.status in _OK)
         count(self.crawler, "entries/broken", reader.broken)
         if "guess" not in origin:
-            self._report_unread(reader, response.url)
+            self._report_unread(reader, response)
         fate = "lists nothing"
         if reader.entries:  # which may all be left out
             fate = _FOUND
         for request in self._ended(fate, **origin):
             yield request
 
-    def _report_unread(self, reader: SitemapReader, url: str) -> None:
-        """Log what could not be read of a file; count the file as failed if reading ended early."""
+    def _report_unread(self, reader: SitemapReader, response: Response) -> None:
+        """Log what could not be read of a file; count the file as failed if reading ended early.
+
+        A file that came with an error status is counted already.
+        """
+        name = _name_of(response)
         result = f"{reader.entries} URLs read, {reader.broken} broken entries"
-        if reader.trouble:
+        if response.status not in _OK:
+            logger.warning("%s: HTTP %d: %s", name, response.status, result)
+        elif reader.trouble:
             count(self.crawler, "failed")
-            logger.warning("%s: %s; %s", url, result, shown(reader.trouble))
+            logger.warning("%s: %s; %s", name, result, shown(reader.trouble))
         elif reader.broken or not reader.entries:
-            logger.info("%s: %s", url, result)
+            logger.info("%s: %s", name, result)
 
     def _report(self, outcome: str, host: str, why: str = "") -> None:
         """Count a host, let `start` ask another one, and say why this one leads to no sitemap.
@@ -490,7 +500,7 @@ class RobotsSitemapSpider(SitemapSpider):
                 fate = "redirects to what was requested before"
             for guess in self._listed_ended(fate, **request.cb_kwargs["lead"]):
                 engine.crawl(guess)
-        count(self.crawler, "entries/duplicate", LISTED in request.meta)
+        self._count_fate("duplicate", request)
 
     # Of a sitemap file
 
@@ -507,7 +517,7 @@ class RobotsSitemapSpider(SitemapSpider):
         made = 0
         request = None
         since = perf_counter()
-        with _Tally(self.crawler, response.url) as tally:
+        with _Tally(self.crawler, _name_of(response)) as tally:
             for entry in entries:
                 if made >= _TURN_REQUESTS and not await self._may_read_on(request, file):
                     return
@@ -594,8 +604,16 @@ class RobotsSitemapSpider(SitemapSpider):
         if callback is None:
             tally.leave_out("rules", url, "the spider's sitemap_rules")
             return None
-        meta = {LISTED: {"sitemap": response.url, "lastmod": entry.get("lastmod", "")}}
-        return Request(url, callback, meta=meta)
+        listed = {"sitemap": response.url, "lastmod": entry.get("lastmod", "")}
+        return Request(url, callback, meta={LISTED: listed, UNCOUNTED: True})
+
+
+def _name_of(file: Response) -> str:
+    """The URL that was asked for, which a list of sitemaps has, and to which it was redirected."""
+    asked_for = file.meta.get("redirect_urls", [file.url])[0]
+    if asked_for == file.url:
+        return file.url
+    return f"{asked_for} (redirected to {file.url})"
 
 
 class _Tally:
@@ -604,9 +622,9 @@ class _Tally:
     A file lists so many URLs that a stat and a log line for each would take longer than reading it.
     """
 
-    def __init__(self, crawler: Crawler, file_url: str) -> None:
+    def __init__(self, crawler: Crawler, file: str) -> None:
         self._crawler = crawler
-        self._file_url = file_url
+        self._file = file  # its name in the log
         self.numbers: Counter[str] = Counter()  # that are not in the stats yet, by stat
         self._new: Counter[str] = Counter()  # that are left out and not in the stats yet
         self._left_out: Counter[str] = Counter()  # of the whole file
@@ -623,7 +641,7 @@ class _Tally:
             more = ""
             if others:
                 more = f" (and {others:,} more)"
-            logger.debug("%s: %s%s", self._file_url, first, more)
+            logger.debug("%s: %s%s", self._file, first, more)
 
     def leave_out(self, stat: str, url: str, rule: str) -> None:
         """Note a URL that is not followed, by the arguments of `Skipped`."""

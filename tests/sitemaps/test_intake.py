@@ -13,7 +13,7 @@ from scrapy.utils.asyncio import call_later
 from ..support.crawls import crawl, in_reactor, own_warnings, stats
 from ..support.rows import row, table
 from ..support.sitemap_web import Hosts, index, parsed, sitemap_lines, sitemap_stats, urlset, xml
-from ..support.web import Content, Reply, Site
+from ..support.web import Content, Reply, Site, redirect
 
 
 @in_reactor
@@ -114,6 +114,77 @@ async def test_broken_file_is_used_and_logged(site: Site, log: Any) -> None:
         f"{site.url('/s.txt')}: 1 URLs read, 2 broken entries",
     ]
     assert sorted(own_warnings(log)) == sorted(message for message in said if ";" in message)
+
+
+@in_reactor
+async def test_only_files_that_are_sitemaps_count_as_read(site: Site) -> None:
+    files: dict[str, Content] = {
+        "/html": b"<title>page</title>",
+        "/nothing": b"",
+        "/empty.xml": xml(urlset()),
+        "/cut.xml": xml(urlset(site.url("/page"))[:-9]),
+        "/s.xml": xml(urlset(site.url("/other"))),
+    }
+    site.pages |= {**files, "/robots.txt": sitemap_lines(*map(site.url, files))}
+    counted = sitemap_stats(await crawl(Hosts, hosts=[site.url()]))
+    assert (counted["read"], counted["failed"]) == (3, 3)
+
+
+@in_reactor
+async def test_line_about_a_redirected_sitemap_names_the_one_that_is_listed(
+    site: Site, log: Any
+) -> None:
+    log.set_level(logging.DEBUG, "scrapy_gbot_robots.sitemaps.spider")
+    site.pages |= {"/s.xml": redirect("/2.xml"), "/2.xml": redirect("/home")}
+    site.pages["/home"] = xml(urlset("mailto:a@e")[:-9])
+    await crawl(Hosts, hosts=[site.url()])
+    name = f"{site.url('/s.xml')} (redirected to {site.url('/home')})"
+    assert [
+        message for message in log.messages if message.startswith(f"{site.url('/s.xml')} ")
+    ] == [
+        f"{name}: left out by the scheme of its URL: mailto:a@e",
+        f"{name}: 1 URLs read, 0 broken entries; the file ends early, without </urlset>",
+    ]
+
+
+@pytest.mark.parametrize("body", [b"<title>404</title>", urlset("/page")])
+@in_reactor
+async def test_sitemap_with_an_error_status_counts_once(body: bytes, site: Site, log: Any) -> None:
+    site.pages["/s.xml"] = Reply(404, body)
+    settings = {"HTTPERROR_ALLOW_ALL": True}
+    crawler = await crawl(Hosts, settings, hosts=[site.url()])
+    counted = sitemap_stats(crawler)
+    assert (counted["failed"], counted.get("read", 0)) == (1, 0)
+    found = len(parsed(crawler))
+    warning = f"{site.url('/s.xml')}: HTTP 404: {found} URLs read, 0 broken entries"
+    assert own_warnings(log) == [warning]
+
+
+class Copying(Hosts):
+    """Yields requests with the meta of a listed page, or of one that is forbidden."""
+
+    def parse(self, response: Any) -> Any:
+        self.parsed[response.url] = response
+        if len(self.parsed) < 3:
+            yield response.request.replace(dont_filter=True)
+            yield Request(response.urljoin("/other"), self.parse, meta=response.meta)
+            yield Request(response.urljoin("/no/other"), self.parse, meta=response.meta)
+            yield Request(response.url, self.parse, meta=response.meta)
+
+
+@in_reactor
+async def test_requests_with_the_meta_of_a_listed_page_count_for_nothing(site: Site) -> None:
+    site.pages["/robots.txt"] = b"user-agent: *\ndisallow: /no\n" + sitemap_lines(
+        site.url("/s.xml")
+    )
+    site.pages["/s.xml"] = xml(urlset("/page", "/old", "/no/page"))
+    site.pages["/old"] = redirect("/new")
+    crawler = await crawl(Copying, hosts=[site.url()])
+    assert site.paths().count("/page") > 1
+    assert {site.url("/other"), site.url("/new")} <= set(parsed(crawler))
+    counted = sitemap_stats(crawler)
+    assert (counted["entries"], counted["entries/crawled"]) == (3, 2)
+    assert (counted["entries/forbidden"], counted.get("entries/duplicate", 0)) == (1, 0)
 
 
 @in_reactor
