@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -499,6 +500,45 @@ def test_hostile_file_costs_little(tmp_path: Path) -> None:
     assert [name for name, _, _ in measured] == list(HOSTILE)
     costly = [row for row in measured if row[1] != "0" or float(row[2]) >= 60]
     assert costly == []
+
+
+REPEATED = {
+    "less-than": "<",
+    "entries": "<url>",
+    "open-locs": "<url><loc>",
+    "blanks": " " * 4_096,
+    "blanks-in-entries": "<url>" + " " * 60 + "<a>" + " " * 60 + "</a>" + " " * 60,
+    "long-locs": "<url><loc>" + "a" * 9_000 + "</loc></url>",
+    "too-many-elements": "<url><loc>http://e/</loc>" + "<a>b</a>" * 2_000 + "</url>",
+    "entries-that-are-nearly-plain": "<url><loc>http://e/</loc><a>" + "b" * 8_000 + "</a><c>",
+    "elements-without-an-end": "<url><loc>http://e/</loc>" + "<a>b</a>" * 31,
+    "links-without-an-end": "<url><loc>http://e/</loc>" + '<link href="http://e/" a="b"/>' * 31,
+    "attributes": '<url><loc>http://e/</loc><link href="http://e/"' + ' a="b"' * 1_000,
+    "images-in-images": "<url><loc>http://e/</loc><i:i>" + "<i:j>" * 1_000,
+    "plain": "<url><loc>http://e/1</loc></url>\n",
+    "escapes": "<url><loc>&amp;</loc></url>",
+    "end-tags": "</url>",
+    "declarations": "<!>",
+    "comments": "<!-- </url> -->",
+    "cdata": "<![CDATA[</url>",
+    "second-urls": "<url><loc>" + " a:" * 2_000 + "</loc></url>",
+}
+
+
+@pytest.mark.parametrize("text", REPEATED.values(), ids=REPEATED)
+def test_no_text_holds_the_reactor_for_long(text: str) -> None:
+    """The bound has room for a slow machine: what is quadratic takes seconds."""
+    body = b"<urlset>" + (text * (2**19 // len(text))).encode()
+    assert min(longest_hold(body) for _ in range(2)) < 0.02
+
+
+def longest_hold(body: bytes) -> float:
+    """The longest CPU time in seconds between two values of the reader."""
+    longest, last = 0.0, thread_time()
+    for _ in SitemapReader(body):
+        longest = max(longest, thread_time() - last)
+        last = thread_time()
+    return longest
 
 
 HANG_SECS = 300
