@@ -18,6 +18,7 @@ from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..engine import pull_soon
 from ..fetching.fetcher import MOST_WARNED
+from ..meta import SITEMAP
 from ..policy.outages import Copy, Kind, State
 from ..policy.outcome import (
     NO_SERVER,
@@ -191,6 +192,9 @@ class CrawlEvents:
                     f"; requests wait for it until {TRIES} tries in a row have found no server, "
                     "which usually takes a few seconds"
                 )
+        finder = _listed_by(request, answer.origin)
+        if finder:
+            rest = f" ({shown(finder)} lists a sitemap there){rest}"
         if self._crawler.settings.getbool("HTTPCACHE_ENABLED"):
             rest += (
                 ". To replay the pages in Scrapy's HTTP cache without the site, "
@@ -260,6 +264,15 @@ class CrawlEvents:
         """Keep the crawl open while coroutines of signal handlers run."""
         if self._handlers_running:
             raise DontCloseSpider
+
+
+def _listed_by(request: Request, origin: Origin) -> str:
+    """The URL of the file on another host that led the crawl to a sitemap at `origin`; or ""."""
+    source = request.meta.get(SITEMAP, {})
+    finder: str = source.get("index") or source.get("robotstxt") or ""
+    if finder.startswith(f"{origin}/"):
+        return ""
+    return finder
 
 
 def _may_be_gone(answer: CachedAnswer) -> bool:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any
 
-from scrapy import Request, Spider
+from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.spiders import CrawlSpider, SitemapSpider
@@ -34,6 +34,11 @@ from .urls import RULES, FoundSitemap, Skipped, UrlCheck
 
 _MOST_CHARS = 16 * 2**20  # of all URLs that are kept, those of robots.txt files, too
 _READ_IN_THREAD_BYTES = 4 * 2**10  # a longer robots.txt may take milliseconds to read
+
+_NOTHING_FED = (
+    "No robots.txt led this spider to a sitemap, so it had nothing to read. Name the sitemaps in "
+    'its sitemap_urls, or make it a RobotsSitemapSpider with sitemap_guess = "common"'
+)
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +66,7 @@ class SitemapDiscovery:
         discovery = cls(crawler, settings)
         if not feeds_itself(crawler):
             crawler.signals.connect(discovery.feed.robotstxt_known, robotstxt_known)
+            crawler.signals.connect(discovery.feed.spider_closed, signals.spider_closed)
         return discovery
 
     @property
@@ -83,7 +89,7 @@ class SitemapFeed:
         chosen: by the URL of a robots.txt, those of its sitemaps that were chosen so far:
             `_MOST_CHARS` in all. The robots.txt that was met first comes first.
         request_meta: the meta of each request for a sitemap file.
-        has_fed: whether a request for a sitemap was scheduled.
+        leads_on: whether the crawl has requested more than the robots.txt files that it is fed by.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
@@ -96,7 +102,7 @@ class SitemapFeed:
         # `allowed_domains` hold for the pages that a sitemap lists.
         self.request_meta: dict[str, Any] = {"allow_offsite": True}
         self._chars = 0
-        self.has_fed = False
+        self.leads_on = False
         handler = getattr(crawler.spider, "sitemap_found", None)
         if handler is not None:
             crawler.signals.connect(handler, sitemap_found)
@@ -159,6 +165,16 @@ class SitemapFeed:
         if is_for_the_spider and not is_fed:
             others = [sitemap for sitemap in new if sitemap.url not in self._spider.sitemap_urls]
             count(self._crawler, "not_fed", len(others))
+
+    def spider_closed(self, reason: str) -> None:
+        """Say what helps if the spider lives by what it is fed, and was fed nothing.
+
+        A resumed crawl, in which an earlier run has requested all, is told nothing.
+        """
+        if reason != "finished" or self.leads_on or not (self.may_feed and self.is_open):
+            return
+        if any(name.startswith("scheduler/enqueued") for name in self._crawler.stats.get_stats()):
+            logger.info(_NOTHING_FED)
 
     def _is_for_the_spider(self, origin: Origin, request: Request) -> bool:
         """Whether the spider should be fed the sitemaps of `origin`.
@@ -251,7 +267,7 @@ class SitemapFeed:
         except Skipped as refusal:
             count(self._crawler, refusal.stat)
             raise
-        self.has_fed = True
+        self.leads_on = True
         engine.crawl(request)
         count(self._crawler, "fed")
         return request

@@ -76,6 +76,8 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         async for output in start:
             if isinstance(output, Request):
                 has_requests = True
+                if not self._reads_robots_txt(output):
+                    self._feed.leads_on = True
             yield output
         spider: Any = self.crawler.spider
         if has_requests or not self._feed.is_open:
@@ -84,6 +86,11 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             url = origin.robots_url
             meta = {SITEMAP: {"robotstxt": url, "line": 0}, CHECKED: url}
             yield Request(url, sitemap_callback(spider), meta=meta)
+
+    def _reads_robots_txt(self, request: Request) -> bool:
+        """Whether the spider itself reads the sitemap lines of the robots.txt of `request`."""
+        is_robots_txt = origin_of_robots_txt(request.url) is not None
+        return is_robots_txt and reads_sitemap(self.crawler, request)
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
         """Pass on a request that the spider's code makes of a sitemap or robots.txt, if it may be.
@@ -115,6 +122,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
                 count(self.crawler, f"entries/{refusal.reason}")
             logger.info("%s: %s", response.url, refusal)
             return None
+        self._feed.leads_on = True
         return request
 
 

@@ -15,8 +15,16 @@ from scrapy_gbot_robots.sitemaps.discovery import allowed_domains_of
 from ..support import sitemap_web
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, stats
 from ..support.rows import row, table
-from ..support.sitemap_web import Sitemaps, parsed, sitemap_lines, sitemap_stats, urlset, xml
-from ..support.web import Site
+from ..support.sitemap_web import (
+    Hosts,
+    Sitemaps,
+    parsed,
+    sitemap_lines,
+    sitemap_stats,
+    urlset,
+    xml,
+)
+from ..support.web import Reply, Site
 
 
 @in_reactor
@@ -234,3 +242,56 @@ async def test_requests_of_another_spider_pass_no_middleware_for_sitemaps(site: 
     assert crawler.get_downloader_middleware(SitemapDownloaderMiddleware) is None
     of_sitemaps = await crawl(Sitemaps, start_urls=[site.url()])
     assert of_sitemaps.get_spider_middleware(SitemapSpiderMiddleware) is not None
+
+
+class PageFirst(Sitemaps):
+    async def start(self) -> AsyncIterator[Any]:
+        yield Request(f"{self.start_urls[0]}/page")
+
+
+NO_SITEMAP = sitemap_lines("/relative.xml")
+
+
+@table(
+    "spider, start, robots_txt, is_told",
+    row("no-line", Sitemaps, {}, b"", True),
+    row("none", Sitemaps, {}, Reply(404), True),
+    row("no-line-that-can-be-used", Sitemaps, {}, NO_SITEMAP, True),
+    row("named", Sitemaps, {"sitemap_urls": ["~/robots.txt"]}, b"", True),
+    row("vetoed", type("No", (Sitemaps,), {"sitemap_found": lambda *_, **__: False}), {}, None, True),
+    row("fed", Sitemaps, {}, None, False),
+    row("named-with-a-line", Sitemaps, {"sitemap_urls": ["~/robots.txt"]}, None, False),
+    row("named-sitemap", Sitemaps, {"sitemap_urls": ["~/other.xml"]}, b"", False),
+    row("page-of-its-own", PageFirst, {"start_urls": ["~"]}, b"", False),
+    row("no-fed-spider", Hosts, {"hosts": ["~"]}, b"", False),
+)  # fmt: skip
+@in_reactor
+async def test_spider_that_had_nothing_to_read_is_told_what_helps(
+    spider: Any, start: dict[str, list[str]], robots_txt: Any, is_told: bool, site: Site, log: Any
+) -> None:
+    if robots_txt is not None:
+        site.pages["/robots.txt"] = robots_txt
+    start = start or {"start_urls": ["~"]}
+    arguments = {
+        key: [url.replace("~", site.url("")) for url in urls] for key, urls in start.items()
+    }
+    await crawl(spider, **arguments)
+    told = [line for line in log.messages if line.startswith("No robots.txt led this spider to")]
+    assert len(told) == is_told
+    assert all("sitemap_urls" in line and "sitemap_guess" in line for line in told)
+
+
+@in_reactor
+async def test_warning_of_a_host_that_only_a_sitemap_line_led_to_names_who_lists_it(
+    site: Site, other: Site, log: Any
+) -> None:
+    other.pages["/robots.txt"] = Reply(503)
+    site.pages["/robots.txt"] = sitemap_lines(other.url("/s.xml"))
+    await crawl(Sitemaps, start_urls=[site.url()])
+    (warning,) = own_warnings(log)
+    assert warning.startswith(f"{other.url('/robots.txt')}: robots.txt unreachable: HTTP 503. ")
+    assert f"for now ({site.url('/robots.txt')} lists a sitemap there)" in warning
+    log.clear()
+    await crawl(Sitemaps, start_urls=[other.url()])
+    (warning,) = own_warnings(log)
+    assert "lists a sitemap" not in warning
