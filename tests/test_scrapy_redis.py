@@ -130,3 +130,45 @@ def test_each_robots_txt_sitemap_and_page_is_fetched_once_in_all(tmp_path: Path)
             assert "Traceback" not in fleet.log(name)
             assert "[scrapy_gbot_robots.storage.client] WARNING" not in fleet.log(name)
             assert "has nothing to start from" not in fleet.log(name)
+
+
+HOSTS = """
+from scrapy_gbot_robots import RobotsSitemapSpider
+
+
+class Spider(RobotsSitemapSpider):
+    name = "hosts"
+    custom_settings = {
+        "ADDONS": {"scrapy_gbot_robots.Addon": 500},
+        "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+        "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
+        "SCHEDULER_PERSIST": True,
+        "GBOT_ROBOTS_SITEMAPS_AHEAD": 5,
+        "GBOT_ROBOTS_STORAGE": "memory",
+        "TELNETCONSOLE_ENABLED": False,
+    }
+
+    def parse(self, response):
+        yield {"url": response.url}
+"""
+
+
+def test_hosts_whose_sitemaps_are_read_ahead_lose_nothing_at_a_stop(tmp_path: Path) -> None:
+    """The queue is in Redis, so files are read to their end, and another process goes on."""
+    with redis_server() as server, ExitStack() as stack, web(2) as sites:
+        (tmp_path / "hosts.py").write_text(HOSTS)
+        settings = {"REDIS_URL": server.url, "USER_AGENT": "hostsbot", "CONCURRENT_REQUESTS": 2}
+        hosts = ",".join(site.url() for site in sites)
+        command = [sys.executable, "-m", "scrapy", "runspider", str(tmp_path / "hosts.py")]
+        command += ["-a", f"hosts={hosts}", *as_arguments(settings)]
+        command += ["-o", str(tmp_path / "items.jsonl")]
+        process = stack.enter_context(subprocess.Popen(command, cwd=ROOT, text=True))
+        stack.callback(process.kill)
+        block_until(lambda: len(asked(sites)) >= 12)
+        process.send_signal(signal.SIGTERM)
+        process.wait(FAR_TOO_LONG_SECS)
+        first = asked(sites)
+        assert len(first) < len(expected(sites)) - 10
+        subprocess.run(command, cwd=ROOT, timeout=FAR_TOO_LONG_SECS, check=True)
+        pages = {url: 1 for url in expected(sites) if not url.endswith(("/", "robots.txt"))}
+        assert {url: asked(sites)[url] for url in pages} == pages
