@@ -375,6 +375,7 @@ def test_large_sitemaps_may_be_parsed_unless_the_user_sets_a_limit() -> None:
 def test_hosts_are_crawled_under_another_reactor_and_without_one(way: Any, site: Site) -> None:
     site.pages["/s.xml"] = xml(urlset(*(site.url(f"/{number}") for number in range(20))))
     settings = {**way, "GBOT_ROBOTS_STORAGE": "memory", "DOWNLOAD_DELAY": "0"}
+    settings["GBOT_ROBOTS_SITEMAPS_AHEAD"] = "3"  # so that the file is not read in one go
     hosts = f"hosts=127.0.0.1:{site.port}"
     command = [sys.executable, "-m", "scrapy", "crawl", "discover", "-a", hosts]
     done = run([*command, *as_arguments(settings)], EXAMPLE)
