@@ -44,7 +44,7 @@ CRAWLS = [
     nox.param(["git+https://github.com/scrapy/scrapy", *HTTPX], [], id="main"),
 ]
 
-# what the examples in docs/many-at-once.md need besides the extra `test`; Spark needs pandas
+# what the examples in docs/many-at-once.md need besides the extra `all`; Spark needs pandas
 ENGINES = ["duckdb >= 1.4", "numpy", "pandas", "polars", "pyspark >= 4"]
 
 nox.options.default_venv_backend = "venv"
@@ -57,7 +57,7 @@ nox.options.sessions = [
 
 
 def _install(session: nox.Session, *requirements: str) -> None:
-    session.install("-q", "-e", ".[test]", *requirements)
+    session.install("-q", "-e", ".[all]", *requirements)
     session.run("scrapy", "version", "--verbose")
 
 
@@ -80,14 +80,14 @@ def crawls(session: nox.Session, requirements: list[str], way: list[str]) -> Non
 @nox.session
 def engines(session: nox.Session) -> None:
     """The documentation's examples for engines, which no other session installs. Spark needs Java 17 or newer."""
-    session.install("-q", "-e", ".[test]", *ENGINES)
+    session.install("-q", "-e", ".[all]", *ENGINES)
     session.run("pytest", "-q", "-m", "engine", *session.posargs, env={"GBOT_ROBOTS_ENGINES": "1"})
 
 
 @nox.session
 def mutants(session: nox.Session) -> None:
     """Which changes of the code the tests do not notice: `nox -s mutants -- policy --sample 200`."""
-    session.install("-q", "-e", ".[test]", "cosmic-ray")
+    session.install("-q", "-e", ".[all]", "cosmic-ray")
     session.run("python", "-m", "tools.mutants", *session.posargs)
 
 
