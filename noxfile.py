@@ -165,3 +165,10 @@ def _try_out(session: nox.Session, file: Path) -> None:
         )
         session.run(str(bin_dir / "scrapy"), "robots", "lint", "robots.txt", external=True)
         session.run(python, "-m", "pip", "check", external=True)
+    light = place.with_name(f"{place.name}-light")
+    session.run("python", "-m", "venv", str(light))
+    light_bin = light / bin_dir.name
+    pip = (str(light_bin / "python"), "-m", "pip", "install", "-q")
+    session.run(*pip, "--no-deps", str(file), external=True)
+    session.run(*pip, "idna", "w3lib", external=True)
+    session.run(str(light_bin / "gbot-robots"), "lint", str(place / "robots.txt"), external=True)

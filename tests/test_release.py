@@ -7,6 +7,7 @@ import tarfile
 import zipfile
 from collections.abc import Iterator
 from configparser import ConfigParser
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,12 +41,13 @@ def files(directory: Path) -> set[str]:
 
 
 class Built(NamedTuple):
-    """The names of the files in the wheel and the sdist, and the wheel's metadata."""
+    """The names of the files in the wheel and the sdist, the wheel's metadata, and where it is unpacked."""
 
     wheel: set[str]
     sdist: set[str]
     metadata: str
     entry_points: str
+    unpacked: Path
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +65,13 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
         zipfile.ZipFile(copy / f"dist/{stem}-py3-none-any.whl") as wheel,
         tarfile.open(copy / f"dist/{stem}.tar.gz") as sdist,
     ):
+        shutil.unpack_archive(wheel.filename or "", copy / "unpacked", "zip")
         yield Built(
             set(wheel.namelist()),
             {member.name.partition("/")[2] for member in sdist if member.isfile()},
             wheel.read(f"{stem}.dist-info/METADATA").decode(),
             wheel.read(f"{stem}.dist-info/entry_points.txt").decode(),
+            copy / "unpacked",
         )
 
 
@@ -75,6 +79,55 @@ def test_wheel_has_every_file_of_the_package_and_no_other(built: Built) -> None:
     inside = {name for name in built.wheel if ".dist-info/" not in name}
     assert inside == files(HOME / PACKAGE)
     assert {f"{PACKAGE}/py.typed", f"{PACKAGE}/report/page.html"} <= inside
+
+
+LINES = (
+    "--version",
+    "--help",
+    "lint robots.txt",
+    "check /x --robots robots.txt",
+    "test expected.txt --robots robots.txt",
+    "diff robots.txt new.txt",
+    "agents /x --robots robots.txt",
+    "audit --urls urls.txt --robots robots.txt",
+    "audit --urls urls.txt --diff robots.txt new.txt",
+    "audit --urls sitemap.xml --robots robots.txt",
+    "cache --help",
+)
+
+
+def test_wheel_without_its_dependencies_reads_files_beside_two_packages(
+    built: Built, tmp_path: Path
+) -> None:
+    """As after `pip install --no-deps scrapy-gbot-robots && pip install idna w3lib`."""
+    packages = tmp_path / "packages"
+    shutil.copytree(built.unpacked, packages)
+    for package in ("idna", "w3lib"):
+        shutil.copytree(Path(import_module(package).__file__ or "").parent, packages / package)
+    (tmp_path / "robots.txt").write_text("user-agent: *\ndisallow: /x\n")
+    (tmp_path / "new.txt").write_text("user-agent: *\ndisallow: /y\n")
+    (tmp_path / "expected.txt").write_text("allow * /y\n")
+    (tmp_path / "urls.txt").write_text("https://a.example/x\n")
+    (tmp_path / "sitemap.xml").write_text(
+        "<urlset><url><loc>https://a.example/y</loc></url></urlset>"
+    )
+    script = (
+        f"import sys; sys.path.append({str(packages)!r}); "
+        "from scrapy_gbot_robots.__main__ import console; console()"
+    )
+
+    def ended(line: str) -> tuple[int, str]:
+        # -S: without what else is installed
+        done = run([sys.executable, "-I", "-S", "-c", script, *line.split()], tmp_path)
+        return done.returncode, done.stderr
+
+    statuses = [ended(line)[0] for line in LINES]
+    assert statuses == [0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0]
+    for line in ("check https://a.example/x", "audit --urls urls.txt", "lint https://a.example/"):
+        status, error = ended(line)
+        assert (status, error.count("\n")) == (2, 1)
+        assert "only Scrapy can fetch" in error
+        assert "scrapy is not installed: pip install scrapy" in error
 
 
 def test_wheel_says_what_it_is(built: Built) -> None:

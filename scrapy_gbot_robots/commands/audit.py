@@ -13,7 +13,8 @@ import json
 import time
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..bulk.judging import (
@@ -28,17 +29,30 @@ from ..bulk.judging import (
     origins_of,
 )
 from ..bulk.url_list import MAX_URL, URL, Row, UrlList, need
+from ..core.named_user_agent import NOBODY, NamedUserAgent
 from ..core.urls import shown
+from ..core.verdict import Verdict
 from ..counts import Tally, count
 from ..policy.outages import Decision, Policy
 from ..policy.overrides import Overrides, read_overrides
-from .ending import FINE, FOUND, CommandError, interruptible
-from .inputs import STDIN, add_shared, crawlers_named, is_url, opened, versions
+from .ending import FAILED, FINE, FOUND, CommandError, interruptible
+from .inputs import (
+    STDIN,
+    add_shared,
+    crawlers_named,
+    is_url,
+    opened,
+    origin_of,
+    versions_among,
+)
 from .output import Terminal, printable
+from .sitemap_list import SitemapList, is_sitemap
 from .sites import RobotsState
 from .world import RobotsFile, RobotsFiles, World
 
-_TOP = 20  # rules in the summary
+_TOP = 20  # rules, and forbidden sitemaps, in the summary
+_MOST_TROUBLES = 5  # that are shown
+_AT_A_TIME = 1_000  # sitemaps whose robots.txt files are looked up
 _EXAMPLE = 100  # characters of a line that is no URL
 _WORDS = ("disallowed", "allowed", "unreachable")  # by answer
 
@@ -47,10 +61,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
     parser.add_argument(
         "--urls",
-        metavar="FILE",
+        metavar="FILE|URL",
         required=True,
         help="one URL per line; a .csv file with a column url; a .jsonl file of objects with a "
-        'key url; or "-" for standard input, one URL per line',
+        "key url; a sitemap, also gzipped or an index of sitemaps, as a file or the URL of one; "
+        'or "-" for standard input, one URL per line or a sitemap',
     )
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
@@ -87,10 +102,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """Judge the URLs; return the exit status.
 
-    It is FOUND if a URL may not be fetched and `--fail-on` says that this matters.
+    It is FOUND if a URL, or a listed sitemap, may not be fetched and `--fail-on` says that this
+    matters; FAILED if a sitemap could not be read.
     """
-    if is_url(options.urls):
-        raise CommandError("--urls names a file of URLs; for one URL there is check")
     if options.urls == STDIN and STDIN in options.versions:
         raise CommandError('"-" cannot be both the URLs and a robots.txt')
     named_user_agents, gbot = crawlers_named(options.user_agents, world, err), world.settings
@@ -104,22 +118,28 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
         overrides=overrides,
         now=time.time(),
     )
-    with opened(options.urls) as file:
-        audit = _Audit(options, judge, UrlList(file, options.urls), out, err)
+    source: AbstractContextManager[Any] = nullcontext()
+    if not is_url(options.urls):
+        source = opened(options.urls)
+    with source as file:
+        urls: UrlList | SitemapList
+        if file is None:
+            urls = SitemapList(options.urls)
+        elif is_sitemap(options.urls, file):
+            urls = SitemapList(options.urls, file)
+        else:
+            urls = UrlList(file, options.urls)
+        audit = _Audit(options, named_user_agents, judge, urls, world, out, err)
         try:
-            if options.versions:
-                every = versions(options.versions, world, err)
-                robots = [_decision_on(version) for version in reversed(every)]  # the new one first
-                for rows in audit.pieces():
-                    audit.take(rows, robots)
-            else:
-                world.run(audit.take_by_host)
+            audit.take_all()
         except KeyboardInterrupt:
             err.show_state("")
             err.say(("Interrupted. So far:", "warning"))
             audit.summarise()
             raise
     audit.summarise()
+    if audit.has_trouble:
+        return FAILED
     if options.fail_on and audit.has_disallowed:
         return FOUND
     return FINE
@@ -131,6 +151,27 @@ def _decision_on(version: RobotsFile | RobotsState) -> Decision:
     return version.decision
 
 
+def _why(verdict: Verdict) -> str:
+    if verdict.rule is None:
+        return verdict.reason
+    return f"{verdict.rule} (line {verdict.rule.line})"
+
+
+def _word(answer: int) -> str:
+    if answer == NO_URL:
+        return "no URL"
+    return _WORDS[answer]
+
+
+def _run_at_once(work: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine that waits for nothing."""
+    try:
+        work.send(None)
+    except StopIteration:
+        return
+    raise RuntimeError("work about files waits for something")
+
+
 class _Audit:
     """Takes the rows of a list through the judge to the output, counts, and sums up at the end.
 
@@ -139,11 +180,19 @@ class _Audit:
     """
 
     def __init__(
-        self, options: Namespace, judge: Judge, urls: UrlList, out: Terminal, err: Terminal
+        self,
+        options: Namespace,
+        named_user_agents: Sequence[NamedUserAgent],
+        judge: Judge,
+        urls: UrlList | SitemapList,
+        world: World,
+        out: Terminal,
+        err: Terminal,
     ) -> None:
         self._options, self._judge, self._urls = options, judge, urls
-        self._out, self._err = out, err
-        self._names = [crawler.name or "*" for crawler in judge.crawlers]
+        self._world, self._out, self._err = world, out, err
+        self._named_user_agents = named_user_agents
+        self._names = [one.as_typed for one in named_user_agents]
         if len(options.versions) > 1:
             self._names += [f"{name}_before" for name in self._names]
         self._began = time.monotonic()
@@ -151,33 +200,94 @@ class _Audit:
         self._example = ""  # the first line that is no URL, behind a colon
         self._answers: Counter[tuple[int, int]] = Counter()  # by column and answer
         self._rules: Tally[tuple[int, str, str]] = Tally()
+        self._forbidden_sitemaps = 0  # each for each crawler
+        self._sitemap_rows: list[list[str]] = []
         self.has_disallowed = False
 
-    def pieces(self) -> Iterator[list[Row]]:
+    @property
+    def has_trouble(self) -> bool:
+        """Whether a sitemap could not be read."""
+        return isinstance(self._urls, SitemapList) and bool(self._urls.troubles)
+
+    def take_all(self) -> None:
+        """Judge the URLs of the list, and the sitemaps among which they stand.
+
+        Scrapy is needed unless all is in files.
+        """
+        has_to_fetch = not self._options.versions or any(map(is_url, self._options.versions))
+        if isinstance(self._urls, SitemapList):
+            has_to_fetch = has_to_fetch or self._urls.has_to_fetch()
+        if has_to_fetch:
+            self._world.run(self._take_all)
+        else:
+            _run_at_once(self._take_all(None))
+
+    async def _take_all(self, files: RobotsFiles | None) -> None:
+        robots: list[Decisions] | None = None
+        if self._options.versions:
+            robots = await self._versions(files)
+        async for rows in self._pieces(files):
+            urls = [row[URL] for row in rows]
+            self.take(rows, robots or [await self._by_host(urls, files)])
+        if isinstance(self._urls, SitemapList):
+            listed = self._urls.listed
+            for start in range(0, len(listed), _AT_A_TIME):
+                urls = listed[start : start + _AT_A_TIME]
+                self._take_sitemaps(urls, (robots or [await self._by_host(urls, files)])[0])
+
+    async def _versions(self, files: RobotsFiles | None) -> list[Decisions]:
+        """Return the decisions on the versions, the new one first."""
+        names = self._options.versions
+        sites: dict[str, RobotsState] = {}
+        if files is not None:
+            origins = {name: origin_of(name) for name in names if is_url(name)}
+            states = await files.states_of({*origins.values()}, fresh=True)
+            sites = {name: states[origin] for name, origin in origins.items()}
+        every = versions_among(names, sites, self._world, self._err)
+        return [_decision_on(version) for version in reversed(every)]
+
+    async def _by_host(self, urls: Sequence[str], files: RobotsFiles | None) -> Decisions:
+        """Look up the robots.txt of the origin of each URL, as a crawl would.
+
+        Each robots.txt is fetched once, and not at all where an override decides.
+        """
+        overrides, now = self._judge.overrides, self._judge.now
+        asked = [origin for origin in origins_of(urls) if overrides.of(origin, now) is None]
+        states = {} if files is None else await files.states_of(asked)
+        return {origin: state.decision for origin, state in states.items()}
+
+    async def _pieces(self, files: RobotsFiles | None) -> AsyncIterator[list[Row]]:
         """Yield the list, some rows at a time, and show how far it is read."""
-        pieces = self._urls.pieces()
-        while True:
-            with interruptible():
-                rows = next(pieces, None)
-            if rows is None:
-                break
+        async for rows in self._read(files):
             yield rows
             if not self._out.columns:  # else the rows on the terminal show it
                 self._err.show_state(f"Auditing: {self._judged:,} URLs")
         self._err.show_state("")
 
-    async def take_by_host(self, files: RobotsFiles) -> None:
-        """Judge each URL by the robots.txt of its own origin, as a crawl would.
+    async def _read(self, files: RobotsFiles | None) -> AsyncIterator[list[Row]]:
+        if isinstance(self._urls, SitemapList):
+            async for rows in self._urls.pieces(files):
+                yield rows
+            return
+        pieces = self._urls.pieces()
+        while True:
+            with interruptible():
+                piece = next(pieces, None)
+            if piece is None:
+                break
+            yield piece
 
-        Each robots.txt is fetched once, and not at all where an override replaces it.
-        """
-        overrides, now = self._judge.overrides, self._judge.now
-        for rows in self.pieces():
-            origins = origins_of([row[URL] for row in rows])
-            counting = {origin: overrides.of(origin, now) for origin in origins}
-            asked = [origin for origin, each in counting.items() if not (each and each.replaces)]
-            states = await files.states_of(asked)
-            self.take(rows, [{origin: state.decision for origin, state in states.items()}])
+    def _take_sitemaps(self, urls: Sequence[str], robots: Decisions) -> None:
+        """Note which of the listed sitemaps may not be fetched, by the new version."""
+        for url in urls:
+            explained = self._judge.explained(url, robots)
+            for name, (answer, verdict) in zip(self._names, explained, strict=False):
+                if answer == YES:
+                    continue
+                self.has_disallowed = True
+                self._forbidden_sitemaps += 1
+                if len(self._sitemap_rows) < _TOP:
+                    self._sitemap_rows.append([_word(answer), name, _why(verdict), printable(url)])
 
     def take(self, rows: Sequence[Row], robots: Sequence[Decisions]) -> None:
         """Judge rows by each version of the robots.txt files; write and count them."""
@@ -260,9 +370,7 @@ class _Audit:
         """Count the rules that decide about a URL; write a line for each crawler."""
         explained = [pair for version in robots for pair in self._judge.explained(url, version)]
         for name, (answer, verdict) in zip(self._names, explained, strict=True):
-            why = verdict.reason
-            if verdict.rule is not None:
-                why = f"{verdict.rule} (line {verdict.rule.line})"
+            why = _why(verdict)
             self._rules.add((answer, name, why))
             if is_written:
                 self._write([_WORDS[answer], name, why, url])
@@ -290,6 +398,15 @@ class _Audit:
             numbers = [self._answers[column, answer] for answer in (YES, NO, UNREACHABLE)]
             rows.append([name, *map("{:,}".format, numbers)])
         err.table(["CRAWLER", "ALLOWED", "DISALLOWED", "UNREACHABLE"], rows)
+        if self._named_user_agents[0].source == NOBODY:
+            err.say(f"CRAWLER {self._named_user_agents[0]}")
+        self._summarise_rules()
+        if isinstance(self._urls, SitemapList):
+            self._summarise_sitemaps(self._urls)
+
+    def _summarise_rules(self) -> None:
+        """Write the rules that decided most often, those that disallow first."""
+        err = self._err
         rules = sorted(self._rules.most_common(), key=lambda rule: rule[0][0] == YES)
         rows = []  # those that disallow first
         for (answer, name, rule), urls in rules[:_TOP]:
@@ -302,3 +419,18 @@ class _Audit:
             if not self._rules.exact:
                 others = f"more than {others}"
             err.say(f"... and {others}")
+
+    def _summarise_sitemaps(self, urls: SitemapList) -> None:
+        """Write which sitemaps may not be fetched themselves, and which could not be read."""
+        err = self._err
+        if self._sitemap_rows:
+            err.say()
+            err.table(["ANSWER", "CRAWLER", "RULE", "SITEMAP"], self._sitemap_rows)
+        if self._forbidden_sitemaps > len(self._sitemap_rows):
+            others = self._forbidden_sitemaps - len(self._sitemap_rows)
+            err.say(f"... and {count(others, 'other answer')} on sitemaps")
+        for trouble in urls.troubles[:_MOST_TROUBLES]:
+            err.say((f"sitemap: {trouble}", "warning"))
+        if len(urls.troubles) > _MOST_TROUBLES:
+            others = len(urls.troubles) - _MOST_TROUBLES
+            err.say((f"... and {count(others, 'other sitemap')} with trouble", "warning"))

@@ -158,7 +158,13 @@ def versions(names: Sequence[str], world: World, err: Terminal) -> list[RobotsFi
     """
     if names.count(STDIN) > 1:
         raise CommandError('"-" cannot be both versions')
-    sites = fetched(names, world, err)
+    return versions_among(names, fetched(names, world, err), world, err)
+
+
+def versions_among(
+    names: Sequence[str], sites: Mapping[str, RobotsState], world: World, err: Terminal
+) -> list[RobotsFile | RobotsState]:
+    """Return the versions that `names` stand for, as `versions`, of `sites` that were looked up."""
     every = [version_of(name, sites) for name in names]
     for version in every:
         if not isinstance(version, RobotsFile):

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iter
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from scrapy import Spider
+from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
 from scrapy.settings import Settings
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
@@ -36,6 +36,7 @@ from ..obeying.identity import of_project
 from ..policy.outages import decide, renew
 from ..policy.overrides import read_overrides
 from ..settings import GbotSettings, Words
+from ..sitemaps.reader import MAX_BYTES
 from ..storage.base import Storage, StorageError
 from ..storage.client import StorageClient, choice_of
 from ..storage.memory import MemoryStorage
@@ -45,6 +46,8 @@ from .spiders import without_add_on
 from .world import RobotsFiles, World
 
 _T = TypeVar("_T")
+
+HTTP_OK = 200
 
 _ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 
@@ -220,6 +223,7 @@ class ProjectCrawl:
     """The tools for the work of a sub-command while the crawl runs."""
 
     def __init__(self, crawler: Crawler, fetcher_cls: type[Fetcher]) -> None:
+        self._crawler = crawler
         self._settings = GbotSettings.of(crawler.settings)
         self._overrides = read_overrides(self._settings.overrides, self._settings.parse)
         self._storage = StorageClient.of(self._settings, crawler)
@@ -251,6 +255,19 @@ class ProjectCrawl:
             storage = self._settings.storage  # the fetch has failed, and an older answer counts
         override = self._overrides.of(origin, time.time())
         return RobotsState(origin.robots_url, decision, entry, origin, override, storage)
+
+    async def body_of(self, url: str) -> bytes:
+        """Fetch a sitemap; return its bytes. Raises CommandError that says why there are none."""
+        meta = {"download_maxsize": 2 * MAX_BYTES, "dont_obey_robotstxt": True}
+        engine: Any = self._crawler.engine
+        try:
+            response = await engine.download_async(Request(url, meta=meta, dont_filter=True))
+        except Exception as error:
+            raise CommandError(f"{url}: {error or type(error).__name__}") from error
+        if response.status != HTTP_OK:
+            raise CommandError(f"{url}: HTTP {response.status}")
+        body: bytes = response.body
+        return body
 
     async def close(self) -> None:
         """Close the storage."""

@@ -70,7 +70,7 @@ class RobotsFile:
 
 
 class RobotsFiles(Protocol):
-    """The robots.txt files of sites, which can be looked up while `World.run` runs."""
+    """The robots.txt files and sitemaps of sites, which `World.run` lets its work ask for."""
 
     async def states_of(
         self, origins: Collection[Origin], *, fresh: bool = False
@@ -79,6 +79,9 @@ class RobotsFiles(Protocol):
 
         Servers are asked for those that shall be `fresh`, or of which the storage has no good one.
         """
+
+    async def body_of(self, url: str) -> bytes:
+        """Fetch a sitemap; return its bytes. Raises CommandError that says why there are none."""
 
 
 class World:

@@ -67,6 +67,17 @@ class NamedUserAgent(NamedTuple):
         """The crawler's name; "*" if it has none."""
         return self.crawler.name or "*"
 
+    @property
+    def as_typed(self) -> str:
+        """The name as it was written; of a header, the crawler's name in it as it was written."""
+        name = self.name
+        if name == "*" or not (set("/( \t") & set(self.text)):
+            return self.text
+        at = self.text.lower().find(name.lower())
+        if at < 0:
+            return name
+        return self.text[at : at + len(name)]
+
 
 def names_in(text: str) -> list[str]:
     """Return the names of crawlers in a text, parted by commas.

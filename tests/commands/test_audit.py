@@ -62,7 +62,7 @@ def test_json_lines_and_csv_say_the_same_for_each_crawler(files: Path) -> None:
     as_text = [{key: str(value) for key, value in row.items()} for row in as_json]
     assert as_text == table_of(audit(files, f"{words} csv"))
     assert [row["url"] for row in as_json] == URLS
-    answers = [f"{row['Googlebot-News']}{row['other']}" for row in as_json]
+    answers = [f"{row['googlebot-news']}{row['other']}" for row in as_json]
     assert answers == ["10", "10", "10", "11", "01", "11"]
 
 
@@ -80,9 +80,9 @@ def test_text_has_a_line_for_each_url_and_crawler_with_the_deciding_rule(files: 
     assert ended.out == (
         "ANSWER       CRAWLER    RULE                                      URL\n"
         "disallowed   a          Disallow: /a (line 2)                     https://example.com/a\n"
-        "allowed      Googlebot  no rule matches                           https://example.com/a\n"
+        "allowed      googlebot  no rule matches                           https://example.com/a\n"
         "allowed      a          no rule matches                           https://example.com/g\n"
-        "disallowed   Googlebot  Disallow: /g (line 6)                     https://example.com/g\n"
+        "disallowed   googlebot  Disallow: /g (line 6)                     https://example.com/g\n"
     )
 
 
@@ -128,7 +128,7 @@ def test_other_columns_stay_beside_the_answers_and_only_allowed_urls_may(files: 
     assert every == [(str(n), url, "ü, x") for n, url in enumerate(URLS)]
     ended = audit(files, f"{words} --only allowed")
     assert [row["id"] for row in table_of(ended)] == ["3", "5"]
-    assert counts(ended.err) == [["a", "3", "3", "0"], ["Googlebot", "5", "1", "0"]]
+    assert counts(ended.err) == [["a", "3", "3", "0"], ["googlebot", "5", "1", "0"]]
     assert f"{LEFT_OUT}\n" in ended.err
 
 
@@ -150,7 +150,7 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
         ended = run(*arguments, cwd=project, stdin=lines.encode())
         assert ended.status == 0
         rows = jsonl(ended.out)
-        assert {row["url"]: (row["testbot"], row["Googlebot"]) for row in rows} == answers
+        assert {row["url"]: (row["testbot"], row["googlebot"]) for row in rows} == answers
         run(*arguments, cwd=project, stdin=f"{a.url('/a')}\n{b.url('/a')}".encode())
         assert [site.paths() for site in (a, b, ill)] == [["/robots.txt"]] * 3
     assert "5 URLs in" in ended.err

@@ -55,7 +55,6 @@ STAYS = "does not say that it is this plugin's: it stays as it is. Delete it if 
     ("diff r.txt no", f"python -m scrapy_gbot_robots diff: error: {NO_SUCH_FILE}; {BY_URL}"),
     ("diff - -", '"-" cannot be both versions'),
     ("audit --urls no --robots r.txt", NO_SUCH_FILE),
-    ("audit --urls http://a/", "--urls names a file of URLs; for one URL there is check\n"),
     ("audit --urls - --diff r.txt no", NO_SUCH_FILE),
     ("audit --urls - --robots -", '"-" cannot be both the URLs and a robots.txt'),
     ("audit --urls - --diff - r.txt", '"-" cannot be both the URLs and a robots.txt'),

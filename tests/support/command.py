@@ -72,7 +72,7 @@ def run_here(*arguments: str, cwd: Path, stdin: bytes = b"") -> Run:
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     home, old_stdin = Path.cwd(), sys.stdin
     os.chdir(cwd)
-    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin))
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin)))
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             status = main(list(arguments), **door)
