@@ -78,8 +78,7 @@ class RobotsReport:
             logger.info("%s", summary(counts))
         if self._starts.all_forbidden:
             logger.warning(
-                "robots.txt forbade all start requests (%d), so nothing was crawled. "
-                "The first was %s",
+                "robots.txt forbade all start requests (%d). The first was %s",
                 self._starts.forbidden,
                 self._starts.first,
             )

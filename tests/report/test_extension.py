@@ -136,9 +136,9 @@ ALL = "robots.txt forbade all start requests"
 
 @table(
     "paths, said",
-    row("each", ["/no", "/never/1"], f"{ALL} (2), so nothing was crawled. "),
+    row("each", ["/no", "/never/1"], f"{ALL} (2). The first was "),
     row("one-of-two", ["/no", "/yes"], ""),
-    row("a-redirect-to-it", ["/moved"], f"{ALL} (1), so nothing was crawled. "),
+    row("a-redirect-to-it", ["/moved"], f"{ALL} (1). The first was "),
     row("one-of-two-fails", ["/no", "/broken"], ""),
     row("a-redirect-to-a-page", ["/no", "/moved-to-a-page"], ""),
 )
