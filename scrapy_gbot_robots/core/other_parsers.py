@@ -69,7 +69,8 @@ def _blank_lines(all_lines: Iterable[Line], written: Iterable[bytes]) -> Iterato
 def _lower_escapes(all_lines: Iterable[Line], written: Iterable[bytes]) -> Iterator[int]:
     """Yield the lines of rules whose path has an escape with a lower-case digit."""
     for line, raw in zip(all_lines, written, strict=True):
-        if line.kind in RULES and _LOWER_ESCAPE.search(as_written(raw)):
+        may_have = line.kind in RULES and _LOWER_ESCAPE.search(raw)
+        if may_have and _LOWER_ESCAPE.search(as_written(raw)):
             yield line.number
 
 
