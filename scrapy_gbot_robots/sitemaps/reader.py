@@ -381,8 +381,9 @@ class _Entry:
             return
         if child is not None and self._key_of(child) and self._key_of(tag) and not tag.is_end:
             self.close_child(tag.text)
-        if self._child is not None:  # it has not only text
-            self._child = self._child._replace(text=SPOILT)
+            child = None
+        if child is not None:  # it has not only text
+            self._child = child._replace(text=SPOILT)
         elif not tag.is_end:
             self._child = tag._replace(text="")
 

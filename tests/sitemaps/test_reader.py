@@ -263,6 +263,11 @@ BROKEN: dict[str, tuple[bytes, str, int]] = {  # as FORMATS, and how much is bro
         "1",
         0,
     ),
+    "loc-begun-in-a-date": (
+        urlset(b"<url><lastmod>20<loc>26</lastmod><loc>http://e/1</loc></url>", TWO),
+        "1 2",
+        0,
+    ),
     "date-never-closed": (urlset(b"<url><lastmod>2026<loc>http://e/1</loc></url>", TWO), "1 2", 0),
     "stray-ends": (urlset(url(b"http://e/1"), b"</nonsense></url>", TWO), "1 2", 0),
     "guid-that-is-no-link": (FEED.replace(b"<link>http://e/2</link>", NO_LINK), "1", 1),
