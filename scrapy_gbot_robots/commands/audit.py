@@ -30,7 +30,7 @@ from ..bulk.judging import (
 )
 from ..bulk.url_list import MAX_URL, URL, Row, UrlList, need
 from ..core.named_user_agent import NOBODY, NamedUserAgent
-from ..core.urls import shown
+from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
 from ..counts import Tally, count
 from ..policy.outages import Decision, Policy
@@ -249,10 +249,14 @@ class _Audit:
     async def _by_host(self, urls: Sequence[str], files: RobotsFiles | None) -> Decisions:
         """Look up the robots.txt of the origin of each URL, as a crawl would.
 
-        Each robots.txt is fetched once, and not at all where an override decides.
+        Each robots.txt is fetched once, and not at all where an override replaces it.
         """
         overrides, now = self._judge.overrides, self._judge.now
-        asked = [origin for origin in origins_of(urls) if overrides.of(origin, now) is None]
+        asked: list[Origin] = []
+        for origin in origins_of(urls):
+            override = overrides.of(origin, now)
+            if override is None or not override.replaces:
+                asked.append(origin)
         states = {} if files is None else await files.states_of(asked)
         return {origin: state.decision for origin, state in states.items()}
 

@@ -397,6 +397,16 @@ def test_exit_status_is_that_of_the_override_and_audit_heeds_it_too(project: Pat
         assert found[1]["override"] == own.url("")
 
 
+def test_audit_asks_where_an_override_allows_paths_beside_the_rules(tmp_path: Path) -> None:
+    with Site({"/robots.txt": RULES}) as site:
+        overrides = given({site.url(""): {"allow": ["/mine/agreed"], "reason": "x"}})
+        urls = [site.url("/mine/agreed"), site.url("/mine"), site.url("/a")]
+        audit = ("audit", "--urls", "-", "--as", "mybot", "--format", "jsonl", *overrides)
+        ended = run(*audit, cwd=tmp_path, stdin="\n".join(urls).encode())
+        assert [row["mybot"] for row in jsonl(ended.out)] == [1, 0, 1], ended.err
+        assert site.paths() == ["/robots.txt"]
+
+
 def test_agents_of_the_settings_are_one_crawler(tmp_path: Path) -> None:
     (tmp_path / "robots.txt").write_bytes(RULES)
     user_agents = ("-s", "GBOT_ROBOTS_USER_AGENTS=nobot,otherbot,mybot")
