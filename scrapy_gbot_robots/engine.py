@@ -1,9 +1,11 @@
 """Every private or changing part of Scrapy's engine that the plugin uses, and nothing else.
 
-When Scrapy changes such a part, only this module has to change, and two others: obeying/front.py
-puts the room in the place of a scheduler's `mqs`, and obeying/crawl_delay.py sets the `delay` and
-`jitter` of a download slot. If a part is missing, as in a mocked engine or in a user's own
-downloader, the functions do nothing or return a value that means "no", unless they say otherwise.
+`PARTS` names them, each with what a crawl does without it. When Scrapy changes such a part, only
+this module has to change, and two others: obeying/front.py puts the room in the place of a
+scheduler's `mqs`, and obeying/crawl_delay.py sets the `delay` and `jitter` of a download slot. None
+of them is touched before a crawl runs. If a part is missing, as in a mocked engine or in a user's
+own downloader, the functions do nothing or return a value that means "no", unless they say
+otherwise. If it is Scrapy that lacks it, the log has one warning (`warn_of_missing_parts`).
 
 Replaced while a crawl runs, on the objects of that crawl, beside `_active_downloads` of a queue on
 disk (`count_held`):
@@ -24,14 +26,16 @@ Source: Scrapy's own code, 2.14 to 2.19.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Collection, Container, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from functools import cache, partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from scrapy import Request, signals
-from scrapy.core.downloader import Downloader, Slot
+from scrapy import __version__ as scrapy_version
+from scrapy.core.downloader import Downloader
 from scrapy.crawler import Crawler
 from scrapy.exceptions import StopDownload
 from scrapy.http import Headers, Response
@@ -68,7 +72,20 @@ _NO_PART = object()
 _USER_AGENT = b"User-Agent"
 
 _ONLY_SLOT = "*"  # no host has this name
-_IDLE_SLOT = Slot(2**31, 0.0, 0.0)  # a slot that does not exist yet is as idle as this one
+
+
+class _IdleSlot(NamedTuple):
+    """As idle as a download slot that does not exist yet."""
+
+    active: tuple[()] = ()
+    queue: tuple[()] = ()
+    delay: float = 0.0
+    concurrency: int = 2**31
+
+
+_IDLE_SLOT: Any = _IdleSlot()
+_NO_SLOTS: dict[str, Any] = {}
+_OF_A_SLOT = ("active", "queue", "delay", "concurrency")  # what the room asks of it
 
 # Their order is known, so that the room may take their place.
 _PRIORITY_QUEUES = (DownloaderAwarePriorityQueue, ScrapyPriorityQueue)
@@ -80,6 +97,153 @@ _RECEIVED = (signals.headers_received, signals.bytes_received)
 _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
 
 
+class Part(NamedTuple):
+    """A part of Scrapy that its documentation does not name, or that Scrapy may change.
+
+    Attributes:
+        owner: the object that has it, as reached from the crawler; "*" is one value of a dict.
+        kind: the class of that object. Another class, such as a user's own, may lack the part.
+        names: of the part; of several, one is there, by the version of Scrapy.
+        without: what a crawl does if it is missing.
+    """
+
+    owner: str
+    kind: str
+    names: tuple[str, ...]
+    without: str
+
+
+def _parts(owner: str, kind: str, **without: str) -> list[Part]:
+    """The parts of one object; two names of one part have "_or_" between them."""
+    return [Part(owner, kind, tuple(names.split("_or_")), why) for names, why in without.items()]
+
+
+_DOWNLOADER = "scrapy.core.downloader.Downloader"
+_LATER = "requests that can go on may wait for the engine's next look, up to 5 s"
+_ONE_SLOT = "requests are handed out whether or not their host is busy"
+_TAKES_PLACES = "robots.txt requests take places of CONCURRENT_REQUESTS"
+_ONE_BY_ONE = "requests that wait for their robots.txt are taken from the scheduler one by one"
+_NOT_FED = "the spider is not fed the sitemaps of robots.txt files"
+
+PARTS = (
+    *_parts("engine", "scrapy.core.engine.ExecutionEngine", _slot=_LATER, downloader=_ONE_SLOT),
+    *_parts(
+        "engine._slot",
+        "scrapy.core.engine._Slot",
+        nextcall=_LATER,
+        inprogress="it is not known which requests other middlewares have dropped",
+        closing="what waits when the crawl closes waits for its robots.txt first",
+        scheduler="RobotsSitemapSpider may read its next host later",
+    ),
+    *_parts(
+        "engine.downloader",
+        _DOWNLOADER,
+        slots=_ONE_SLOT,
+        get_slot_key=_ONE_SLOT,
+        _get_slot=_ONE_SLOT,
+        active="requests that wait in the downloader take places of CONCURRENT_REQUESTS",
+        middleware="no requests are held before the scheduler",
+        handlers="a robots.txt request has the time of its redirects, not of each download",
+        _enqueue_request=_TAKES_PLACES,
+        fetch=_TAKES_PLACES,
+    ),
+    *_parts(
+        "engine.downloader.slots.*",
+        "scrapy.core.downloader.Slot",
+        active=_ONE_SLOT,
+        queue=_ONE_SLOT,
+        delay=_ONE_SLOT,
+        concurrency=_ONE_SLOT,
+        jitter_or_randomize_delay="a crawl-delay may be kept with a random part",
+    ),
+    *_parts(
+        "engine.downloader.middleware",
+        "scrapy.core.downloader.middleware.DownloaderMiddlewareManager",
+        middlewares="no requests are held before the scheduler",
+        download_async=_TAKES_PLACES,
+    ),
+    *_parts(
+        "engine.downloader.handlers",
+        "scrapy.core.downloader.handlers.DownloadHandlers",
+        download_request_async="what a handler changes in a robots.txt request is not seen",
+        _get_handler="robots.txt files and pages share their connections",
+    ),
+    *_parts(
+        "engine._slot.scheduler",
+        "scrapy.core.scheduler.Scheduler",
+        mqs=_ONE_BY_ONE,
+        dqs=_ONE_BY_ONE,
+    ),
+    *_parts(
+        "engine._slot.scheduler.mqs",
+        "scrapy.pqueues.DownloaderAwarePriorityQueue",
+        downstream_queue_cls=_ONE_BY_ONE,
+        _start_queue_cls=_ONE_BY_ONE,
+    ),
+    *_parts(
+        "engine._slot.scheduler.dqs",
+        "scrapy.pqueues.DownloaderAwarePriorityQueue",
+        _downloader_interface=_ONE_BY_ONE,
+        pqueues=_ONE_BY_ONE,
+    ),
+    *_parts(
+        "engine._slot.scheduler.dqs._downloader_interface",
+        "scrapy.pqueues.DownloaderInterface",
+        _active_downloads=_ONE_BY_ONE,
+    ),
+    *_parts(
+        "spider",
+        "scrapy.spiders.sitemap.SitemapSpider",
+        _parse_sitemap=_NOT_FED,
+        _follow="sitemap_follow is compiled again for each sitemap",
+        _cbs="sitemap_rules are read again for each page",
+    ),
+)
+
+
+def missing_parts(crawler: Crawler) -> list[Part]:
+    """The parts of `PARTS` that Scrapy lacks in this crawl.
+
+    Objects count that are there, and are of Scrapy's own class or of a subclass.
+    """
+    missing: list[Part] = []
+    for part in PARTS:
+        owner: Any = crawler
+        for name in part.owner.split("."):
+            if name == "*":
+                owner = next(iter(owner.values()), None)
+                continue
+            owner = getattr(owner, name, None)
+            if owner is None:
+                break
+        kinds = {f"{cls.__module__}.{cls.__qualname__}" for cls in type(owner).__mro__}
+        if part.kind in kinds and not any(hasattr(owner, name) for name in part.names):
+            missing.append(part)
+    return missing
+
+
+def warn_of_missing_parts(crawler: Crawler, owner: str = "") -> None:
+    """Warn of all parts that Scrapy lacks, and of what the crawl does without them.
+
+    Without `owner` it is all but those of the scheduler, of which the front warns, and those of a
+    download slot, since there is none yet as a crawl begins.
+    """
+    missing: list[str] = []
+    for part in missing_parts(crawler):
+        if owner and part.owner != owner:
+            continue
+        if not owner and part.owner.startswith("engine._slot.scheduler"):
+            continue
+        missing.append(f"{part.owner}.{' or '.join(part.names)} ({part.without})")
+    if missing:
+        logger.warning(
+            "Scrapy %s lacks what this version of the plugin uses: %s. Requests are judged as "
+            "before; see if a newer version of the plugin knows this Scrapy",
+            scrapy_version,
+            "; ".join(missing),
+        )
+
+
 def is_for_one_page(crawler: Crawler) -> bool:
     """Whether one of Scrapy's commands runs this crawl for pages that a person waits for.
 
@@ -88,7 +252,8 @@ def is_for_one_page(crawler: Crawler) -> bool:
     """
     if crawler.settings.getpriority("DUPEFILTER_CLASS") == SETTINGS_PRIORITIES["command"]:
         return True
-    return crawler.spidercls.start.__module__ in _FETCH_FEW_PAGES
+    start = getattr(crawler.spidercls, "start", None)
+    return getattr(start, "__module__", "") in _FETCH_FEW_PAGES
 
 
 @cache
@@ -110,7 +275,10 @@ def user_agent_of(request: Request) -> str:
         headers = request.headers
     if _has_titled_keys() and not dict.__contains__(headers, _USER_AGENT):
         return ""
-    return (headers.get(_USER_AGENT) or b"").decode("latin-1")
+    user_agent = headers.get(_USER_AGENT)
+    if user_agent is None:
+        return ""
+    return str(user_agent, "latin-1")
 
 
 class Overhearing:
@@ -173,11 +341,13 @@ class DownloadSlots:
         self.are_apart = True
         self._crawler = crawler
         self._found_downloader: Any = None
+        self._fits: bool | None = None  # whether slots have what is asked; None: none was seen
 
     @property
-    def by_key(self) -> dict[str, Slot]:
+    def by_key(self) -> dict[str, Any]:
         """The downloader's slots; none if this downloader does not say."""
-        return getattr(self._downloader(), "slots", {})
+        slots: dict[str, Any] = getattr(self._downloader(), "slots", _NO_SLOTS)
+        return slots
 
     def _downloader(self) -> Any:
         """The downloader of the crawl, which does not change; None before there is one."""
@@ -192,15 +362,23 @@ class DownloadSlots:
             return _ONLY_SLOT
         return str(key(request))
 
-    def of(self, key: str) -> Slot:
+    def of(self, key: str) -> Any:
         """The slot with `key`; an idle one if there is none."""
-        return self.by_key.get(key, _IDLE_SLOT)
+        slot = self.by_key.get(key)
+        if slot is None:
+            return _IDLE_SLOT
+        if self._fits is None:
+            self._fits = all(hasattr(slot, name) for name in _OF_A_SLOT)
+            warn_of_missing_parts(self._crawler, "engine.downloader.slots.*")
+        if not self._fits:
+            return _IDLE_SLOT
+        return slot
 
     def make(self, key: str, request: Request) -> None:
         """Let the slot of `request` exist, which has `key`."""
         downloader = self._downloader()
-        if isinstance(downloader, Downloader) and key not in downloader.slots:
-            downloader._get_slot(request)  # noqa: SLF001
+        if isinstance(downloader, Downloader) and key not in self.by_key:
+            getattr(downloader, "_get_slot", _do_nothing)(request)
 
 
 async def send_beside_limits(
@@ -226,8 +404,9 @@ async def send_beside_limits(
     engine: Any = crawler.engine
     downloader = _downloader(crawler)
     send: Send | None = getattr(downloader, "_enqueue_request", None)
-    fetch = getattr(type(downloader), "fetch", None)
-    if send is None or fetch is not Downloader.fetch:  # of the user's own, or a mocked engine
+    download = getattr(getattr(downloader, "middleware", None), "download_async", None)
+    is_scrapys = getattr(type(downloader), "fetch", None) is getattr(Downloader, "fetch", _NO_PART)
+    if send is None or download is None or not is_scrapys:  # the user's own, or a mocked engine
         response: Response = await engine.download_async(request)
         return response
     limit = TimeLimit(secs)
@@ -241,7 +420,7 @@ async def send_beside_limits(
 
     why = f"the downloader middlewares have kept it for {secs:g} s"
     for _ in range(_MOST_SENT):
-        work = downloader.middleware.download_async(enqueue, request)
+        work = download(enqueue, request)
         result: Response | Request = await limit.on(work, why)
         if isinstance(result, Response):
             _tell_of_response(crawler, request, result)
@@ -270,9 +449,9 @@ def _tell_of_response(crawler: Crawler, request: Request, response: Response) ->
 
 def pull_soon(crawler: Crawler) -> None:
     """Let the engine take requests from the scheduler now, not at its next heartbeat."""
-    slot = _engine_slot(crawler)
-    if slot is not None:
-        slot.nextcall.schedule()
+    next_call = getattr(_engine_slot(crawler), "nextcall", None)
+    if next_call is not None:
+        next_call.schedule()
 
 
 @contextmanager
@@ -365,12 +544,12 @@ def count_held(requests: object, held: Mapping[str, int]) -> Collection[str]:
 
 def is_idle(crawler: Crawler) -> bool:
     """Whether no request is scheduled or being downloaded, so that no response will come."""
-    slot = _engine_slot(crawler)
-    if slot is None:
-        return True
-    if _downloader(crawler).active:
+    if getattr(_downloader(crawler), "active", None):
         return False
-    return not slot.scheduler.has_pending_requests()
+    scheduler = getattr(_engine_slot(crawler), "scheduler", None)
+    if scheduler is None:
+        return True
+    return not scheduler.has_pending_requests()
 
 
 def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
@@ -425,22 +604,41 @@ def _is_foreign(middleware: object) -> bool:
     return package not in {"scrapy", __package__} and hasattr(middleware, "process_request")
 
 
+def reads_sitemaps(spider_cls: type) -> bool:
+    """Whether a spider class is a SitemapSpider with the method that `sitemap_callback` names."""
+    return issubclass(spider_cls, SitemapSpider) and hasattr(spider_cls, "_parse_sitemap")
+
+
 def sitemap_callback(spider: SitemapSpider) -> Callable[..., Any]:
-    """The method with which a SitemapSpider reads a sitemap file."""
+    """The method with which a SitemapSpider reads a sitemap file.
+
+    Raises:
+        AttributeError: this Scrapy has no such part; `reads_sitemaps` tells before.
+    """
     return spider._parse_sitemap  # noqa: SLF001  Scrapy has no other name for it
 
 
 def follows_sitemap(spider: SitemapSpider, url: str) -> bool:
     """Whether `sitemap_follow` of a SitemapSpider matches the URL of a sitemap."""
-    patterns = spider._follow  # noqa: SLF001  compiled once, by Scrapy
+    # compiled once, by Scrapy
+    patterns = getattr(spider, "_follow", None)
+    if patterns is None:
+        patterns = map(re.compile, spider.sitemap_follow)
     return any(pattern.search(url) for pattern in patterns)
 
 
 def page_callback(spider: SitemapSpider, url: str) -> Callable[..., Any] | None:
     """The callback that `sitemap_rules` of a SitemapSpider give the URL of a page, or None."""
-    for pattern, callback in spider._cbs:  # noqa: SLF001
+    rules = getattr(spider, "_cbs", None)  # compiled once, by Scrapy
+    if rules is None:
+        rules = [(re.compile(pattern), callback) for pattern, callback in spider.sitemap_rules]
+    for pattern, callback in rules:
         if pattern.search(url):
-            return callback
+            if isinstance(callback, str):
+                named: Callable[..., Any] = getattr(spider, callback)
+                return named
+            found: Callable[..., Any] = callback
+            return found
     return None
 
 
@@ -506,6 +704,10 @@ class RobotsConnections:
             return first
         crawler.signals.connect(second.close, signals.engine_stopped)
         return second
+
+
+def _do_nothing(_: object) -> None:
+    """In the place of a method that Scrapy lacks."""
 
 
 def _downloader(crawler: Crawler) -> Any:

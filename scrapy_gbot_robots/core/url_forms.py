@@ -26,6 +26,7 @@ from .verdict import Verdict
 # there is no dot segment, no empty query and no empty parameters in them. So has a URL of it alone.
 _SENT = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
 _ARE_SENT = re.compile(rf"[{re.escape(_SENT)}\n]*").fullmatch
+_MAY_BE_ODD = ("/.", ";?", ";\n", "?\n")
 _IS_SENT = re.compile(rf"[{re.escape(_SENT)}]*(?<![;?])").fullmatch
 
 _ANY_SITE = "http://example.com"
@@ -141,7 +142,7 @@ def _have_one_form(paths: Collection[str]) -> bool:
     text = "\n".join([*paths, ""])
     if text.count("\n") > len(paths) or not _ARE_SENT(text):
         return False
-    return "/." not in text and ";?" not in text and ";\n" not in text and "?\n" not in text
+    return not any(odd in text for odd in _MAY_BE_ODD)
 
 
 def verdict_on_all_forms(rules: Rules, url: str | bytes) -> Verdict:

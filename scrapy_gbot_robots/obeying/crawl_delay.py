@@ -13,10 +13,10 @@ user names for one host are as many rows of requests.
 from __future__ import annotations
 
 import logging
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
-from scrapy.core.downloader import Slot
 from scrapy.crawler import Crawler
 from scrapy.utils.datatypes import LocalCache
 
@@ -30,7 +30,7 @@ from .answer import CachedAnswer
 _SLOT = "download_slot"  # Scrapy's request.meta key
 # The attribute of a slot that makes its delay random; 0: it is not. The second is of Scrapy 2.14
 # to 2.18.
-_RANDOMNESS = "jitter" if hasattr(Slot(1, 0.0, 0.0), "jitter") else "randomize_delay"
+_RANDOMNESS = ("jitter", "randomize_delay")
 
 _MOST_SLOTS = 10_000  # that are remembered; the next request of another one says it again
 
@@ -97,7 +97,10 @@ class CrawlDelays:
     def _raise_delay(self, request: Request) -> None:
         """Raise the delay of the slot of `request`, in case something has lowered it."""
         key = request.meta.get(_SLOT, "")
-        slot = self._slots.by_key.get(key)
-        if slot is not None and key in self._secs:
+        slot: Any = self._slots.by_key.get(key)
+        if key in self._secs and hasattr(slot, "delay"):
             slot.delay = max(slot.delay, self._secs[key])
-            setattr(slot, _RANDOMNESS, 0)  # a random delay could be shorter
+            for name in _RANDOMNESS:
+                if hasattr(slot, name):
+                    setattr(slot, name, 0)  # a random delay could be shorter
+                    break  # Scrapy warns of the older name

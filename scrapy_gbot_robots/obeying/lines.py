@@ -231,8 +231,8 @@ class ReadyLines:
         They would make their slots look busy for ever.
         """
         under_way = in_progress(self._crawler)
-        if under_way is None:
-            return False
+        if under_way is None:  # it is not known: they may not look busy for ever
+            under_way = ()
         dropped = [request for request in self._handed if request not in under_way]
         for request in dropped:
             self.end_way(request)

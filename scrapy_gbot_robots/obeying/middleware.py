@@ -22,7 +22,13 @@ from ..core.preferences import NOTHING_SAID, Preferences
 from ..core.url_forms import names_the_same
 from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..core.verdict import Verdict
-from ..engine import downloader_middleware, is_bypassed, is_for_one_page, several_of
+from ..engine import (
+    downloader_middleware,
+    is_bypassed,
+    is_for_one_page,
+    several_of,
+    warn_of_missing_parts,
+)
 from ..exceptions import ForbiddenByRobotsTxt
 from ..experimental.preferences import PreferenceCheck
 from ..fetching.exchange import error_of
@@ -366,6 +372,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _spider_opened(self, spider: Spider) -> None:
         """Name the storage and what is wrong in the settings, and open the room."""
         self._lookup.storage.report()
+        warn_of_missing_parts(self.crawler)
         settings = self.crawler.settings
         parser = settings["ROBOTSTXT_PARSER"]
         if settings.getpriority("ROBOTSTXT_PARSER") and load_object(parser) is not GbotRobotParser:

@@ -20,13 +20,13 @@ from typing import Any
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest, NotConfigured
-from scrapy.spiders import CrawlSpider, SitemapSpider
+from scrapy.spiders import CrawlSpider
 from typing_extensions import Self
 
 from ..concurrency import run_in_thread
 from ..core.robots import RobotsTxt, may_list_sitemaps, size_of
 from ..core.urls import Origin, origin_of_robots_txt
-from ..engine import follows_sitemap, sitemap_callback
+from ..engine import follows_sitemap, reads_sitemaps, sitemap_callback
 from ..meta import SITEMAP
 from ..settings import GbotSettings
 from ..signals import robotstxt_known, sitemap_found
@@ -339,7 +339,7 @@ def may_be_fed(crawler: Crawler, settings: GbotSettings) -> bool:
     """Whether the crawl's spider may be fed; if so, middlewares check its files and requests."""
     if settings.sitemaps not in {"auto", "feed"}:
         return False
-    return issubclass(crawler.spidercls, SitemapSpider) and not feeds_itself(crawler)
+    return reads_sitemaps(crawler.spidercls) and not feeds_itself(crawler)
 
 
 def reads_sitemap(crawler: Crawler, request: Request | None) -> bool:
