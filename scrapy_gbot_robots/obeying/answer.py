@@ -92,11 +92,6 @@ class Answer:
             return verdict_on_all_forms(self._rules[user_agent], url)
         return Verdict(allowed=self.state is State.FULL_ALLOW, reason=self.why)
 
-    def verdict_beside(self, url: str, user_agent: UserAgent, override: Override) -> Verdict:
-        """The `verdict` on a URL that it disallows, with the paths that `override` allows."""
-        rules = self._rules[user_agent] if self.state is State.RULES else None
-        return agreed(url, self.verdict(url, user_agent), rules, override)
-
     def preferences(self, url: str, user_agent: UserAgent) -> Preferences:
         """What the robots.txt says about the use of `url`; nothing if that is disallowed."""
         if self.state is not State.RULES:
@@ -192,6 +187,11 @@ class CachedAnswer(Answer):
         if request is None or self.status is not None:
             return True
         return not request.meta.get(PROBE)
+
+    def verdict_beside(self, url: str, user_agent: UserAgent, override: Override) -> Verdict:
+        """The `verdict` on a URL that it disallows, with the paths that `override` allows."""
+        rules = self._rules[user_agent] if self.state is State.RULES else None
+        return agreed(url, self.verdict(url, user_agent), rules, override)
 
     def is_good(self, now: float) -> bool:
         """Whether the answer still counts at `now`.
