@@ -710,6 +710,15 @@ def _do_nothing(_: object) -> None:
     """In the place of a method that Scrapy lacks."""
 
 
+def is_http_of_scrapy(crawler: Crawler, request: Request) -> bool:
+    """Whether a handler of Scrapy's own sends `request` by HTTP, and so tells of headers."""
+    handler_of = getattr(_download_handlers(crawler), "_get_handler", None)
+    scheme = urlparse_cached(request).scheme
+    if handler_of is None or scheme not in {"http", "https"}:
+        return False
+    return type(handler_of(scheme)).__module__.startswith("scrapy.core.")
+
+
 def _downloader(crawler: Crawler) -> Any:
     return getattr(crawler.engine, "downloader", None)
 

@@ -29,6 +29,11 @@ from ..settings import GbotSettings
 
 GRACE_SECS = 1.0  # extra time for a download handler to observe the time-out by itself
 
+# Bytes of a body, by Scrapy's own limit, which holds should Scrapy stop telling us of headers and
+# bytes. It is lifted for a response whose headers we are told of: that is cut at
+# GBOT_ROBOTS_MAX_BYTES. Some handlers have read it before, and drop a longer Content-Length.
+MOST_DOWNLOADED = 16 * 2**20
+_LIMIT = "download_maxsize"  # Scrapy's request.meta key
 BODY_DECIDES = range(200, 300)  # with any other status the body is not needed
 _WITHOUT_BODY = frozenset({204, 304})
 # HTTP/2, whose frames say where a body ends, as download handlers name it
@@ -141,6 +146,7 @@ class Exchange:
         spends in the downloader's queue does not count.
         """
         self.request = request
+        request.meta[_LIMIT] = MOST_DOWNLOADED
         self._forget_response()
         self._take_out_headers(request)
         began = time.monotonic()
@@ -175,6 +181,8 @@ class Exchange:
         Return whether more is wanted: one byte more than the parser reads.
         """
         self.headers_came = True
+        if self.request is not None:
+            self.request.meta[_LIMIT] = 0
         self._received += len(data)
         self.stopped = self._received > self._most_bytes
         return not self.stopped

@@ -34,6 +34,7 @@ from ..engine import (
     around_sending,
     downloader_middleware,
     is_closing,
+    is_http_of_scrapy,
     send_beside_limits,
 )
 from ..policy.outcome import (
@@ -52,6 +53,7 @@ from .exchange import (
     AUTHORISED,
     BODY_DECIDES,
     CREDENTIALS,
+    MOST_DOWNLOADED,
     NEVER_SENT,
     PROXY_HEADER,
     Exchange,
@@ -83,7 +85,7 @@ _OWN_META = {
     "dont_retry": True,
     # a response that lost data then comes with its status and a flag
     "download_fail_on_dataloss": False,
-    "download_maxsize": 0,  # the body is cut at our own limit, not dropped at Scrapy's
+    "download_maxsize": MOST_DOWNLOADED,
     "download_warnsize": 0,
     "ftp_password": "guest",
     # whatever FTP_USER says: no credentials (Google's page, "File location")
@@ -114,6 +116,7 @@ class Fetcher:
         self._connections = RobotsConnections(crawler, MOST_UNDER_WAY)
         self._sees_downloads: bool | None = None  # whether each passes `_send_now`
         self._refused_private = 0
+        self._has_warned_of_limit = False
         self._faults: set[type] = set()  # of middlewares, that have been logged
 
     def make_robots_request(self, url: str, request: Request | None) -> Request:
@@ -275,8 +278,10 @@ class Fetcher:
                 # It is from a middleware that answers by itself, such as a cache.
                 exchange.response = response
                 exchange.headers = response.headers
-            elif self._connections.second(exchange.request) is not None:
-                exchange.flag_unknown_length()
+            else:
+                self._expect_headers(exchange)
+                if self._connections.second(exchange.request) is not None:
+                    exchange.flag_unknown_length()
         except (Exception, asyncio.CancelledError) as error:
             is_cancelled = isinstance(error, (CancelledError, asyncio.CancelledError))
             # this look-up; otherwise it is the download
@@ -298,6 +303,21 @@ class Fetcher:
             sentence = "A downloader middleware failed on the request for %s: %s"
             logger.error(sentence, shown(url), shown(exchange.fault), exc_info=exchange.error)
         return exchange
+
+    def _expect_headers(self, exchange: Exchange) -> None:
+        """Warn once if Scrapy has not told of the headers of a response, as it tells of all."""
+        request = exchange.request
+        if request is None or exchange.headers_came or self._has_warned_of_limit:
+            return
+        if is_http_of_scrapy(self._crawler, request):
+            self._has_warned_of_limit = True
+            logger.warning(
+                "Scrapy has not told of the headers of %s, so robots.txt files are not cut at "
+                "GBOT_ROBOTS_MAX_BYTES while they are downloaded, but dropped at %d MiB. Please "
+                "report this, with your version of Scrapy",
+                shown(request.url),
+                MOST_DOWNLOADED // 2**20,
+            )
 
     def _set_credentials(self, robots_request: Request, *, at_home: bool) -> None:
         """Let a request have the credentials that the project has set for its host, and no others.

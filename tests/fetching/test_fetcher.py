@@ -1,6 +1,7 @@
 """The robots.txt request itself: what it carries, and that nothing in Scrapy or in a user's project gets in its way."""
 
 import asyncio
+import contextlib
 import gzip
 import logging
 import random
@@ -8,6 +9,7 @@ import threading
 from contextlib import ExitStack
 from inspect import iscoroutinefunction
 from pathlib import Path
+from socket import socket
 from typing import Any, ClassVar
 
 import pytest
@@ -22,15 +24,15 @@ from twisted.internet.defer import CancelledError, fail
 from twisted.python.failure import Failure as TwistedFailure
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.engine import LISTENER
+from scrapy_gbot_robots.engine import LISTENER, Overhearing
 from scrapy_gbot_robots.fetching import exchange
 from scrapy_gbot_robots.policy.decoding import decoded
 from scrapy_gbot_robots.policy.outcome import Failure
 from scrapy_gbot_robots.signals import robotstxt_unreachable
 
-from ..support.crawls import Pages, crawl, handler_in_use, in_reactor, pages, stats
+from ..support.crawls import Pages, crawl, handler_in_use, in_reactor, own_warnings, pages, stats
 from ..support.rows import row, table
-from ..support.web import Reply, Site, raw, redirect
+from ..support.web import Content, Reply, Site, raw, redirect
 from .scenarios import (
     BIG,
     DISALLOW,
@@ -439,3 +441,44 @@ async def test_robots_txt_is_neither_put_into_scrapys_http_cache_nor_taken_from_
         assert site.paths() == ["/robots.txt"]
         assert "if-none-match" not in site.asked[0].headers
         assert {path.read_text() for path in tmp_path.rglob("response_body")} == stored
+
+
+def endless(sent: list[int]) -> Content:
+    """A body of at most 100 MB; `sent` gets the number of bytes that the client took."""
+
+    def send(connection: socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" + RULES)
+        with contextlib.suppress(OSError):
+            for _ in range(1_000):
+                connection.sendall(b"#" * 99_999 + b"\n")
+                sent.append(100_000)
+
+    return send
+
+
+@in_reactor
+async def test_body_has_a_bound_of_scrapys_if_it_does_not_tell_of_bytes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(Overhearing, "listening", lambda _: contextlib.nullcontext())
+    sent: list[int] = []
+    pages_of_hostile: dict[str, Content] = {"/robots.txt": endless(sent), "*": b"page"}
+    with Site({"/robots.txt": RULES, "*": b"page"}) as site, Site(pages_of_hostile) as hostile:
+        urls = [site.url("/page"), site.url("/free"), hostile.url("/free")]
+        crawler = await crawl(Pages, urls=urls)
+    assert set(pages(crawler).crawled) == {site.url("/free")}
+    assert sum(sent) < 40 * 2**20  # with what sockets hold
+    told = [each for each in own_warnings(caplog) if "has not told of the headers" in each]
+    assert len(told) == 1
+
+
+@in_reactor
+async def test_file_longer_than_that_bound_is_cut_and_read(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    sent: list[int] = []
+    with Site({"/robots.txt": endless(sent), "*": b"page"}) as site:
+        crawler = await crawl(Pages, urls=[site.url("/page"), site.url("/free")])
+    assert set(pages(crawler).crawled) == {site.url("/free")}
+    assert sum(sent) < 16 * 2**20
+    assert not any("has not told" in each for each in own_warnings(caplog))
