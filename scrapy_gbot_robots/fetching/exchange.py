@@ -33,6 +33,7 @@ GRACE_SECS = 1.0  # extra time for a download handler to observe the time-out by
 # bytes. It is lifted for a response whose headers we are told of: that is cut at
 # GBOT_ROBOTS_MAX_BYTES. Some handlers have read it before, and drop a longer Content-Length.
 MOST_DOWNLOADED = 16 * 2**20
+_FTP_FAILED = 503  # which Scrapy's FTP handler makes of most replies
 _LIMIT = "download_maxsize"  # Scrapy's request.meta key
 BODY_DECIDES = range(200, 300)  # with any other status the body is not needed
 _WITHOUT_BODY = frozenset({204, 304})
@@ -103,6 +104,8 @@ _NO_PROTOCOL = "no application protocol"
 _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
 _MOST_CAUSES = 10  # how far a chain of causes is followed
 _DETAIL_CHARS = 1000
+# The reply of an FTP server without a login that it takes (RFC 959 4.2.2), as Twisted quotes it.
+_NOT_LOGGED_IN = re.compile(r"530[ -][^'\"\]]*")
 _USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
 
 
@@ -228,6 +231,21 @@ class Exchange:
             return None
         retry_after = headers.retry_after(response.headers.get("Retry-After"), time.time())
         return proxy_failed(self.proxy, response.status, fault, retry_after)
+
+    @property
+    def refused_login(self) -> str:
+        """The reply of an FTP server that refuses the login; "" if it does not, or is none."""
+        if not self.robots_request.url.startswith("ftp:"):
+            return ""
+        said = ""
+        if self.error is not None:
+            said = safe_str(self.error)
+        elif self.response is not None and self.response.status == _FTP_FAILED:
+            said = self.response.body[:_DETAIL_CHARS].decode("latin-1")
+        reply = _NOT_LOGGED_IN.search(said)
+        if reply is None:
+            return ""
+        return reply[0].strip()
 
     def fault_in(self, error: BaseException) -> str:
         """Return the fault of a middleware in words.

@@ -13,7 +13,9 @@ import asyncio
 import logging
 import os
 import time
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from scrapy import Request, version_info
 from scrapy.crawler import Crawler
@@ -74,6 +76,8 @@ MOST_UNDER_WAY = min(
 
 _READ_IN_THREAD_BYTES = 8 * 2**10  # as served; a longer body may take milliseconds to read
 
+_ANONYMOUS = {"ftp_user": "anonymous", "ftp_password": "guest"}
+
 # Keeps Scrapy's own middlewares from changing, dropping or storing a robots.txt, or from adding to
 # its request.
 _OWN_META = {
@@ -87,9 +91,8 @@ _OWN_META = {
     "download_fail_on_dataloss": False,
     "download_maxsize": MOST_DOWNLOADED,
     "download_warnsize": 0,
-    "ftp_password": "guest",
-    # whatever FTP_USER says: no credentials (Google's page, "File location")
-    "ftp_user": "anonymous",
+    # whatever FTP_USER says, unless this is refused (Google's page, "File location")
+    **_ANONYMOUS,
     "handle_httpstatus_all": True,
 }
 
@@ -189,9 +192,13 @@ class Fetcher:
             if error is None:
                 return failed(Failure.REPLACED)
             self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")
+            if exchange.refused_login:
+                return failed(Failure.LOGIN, exchange.refused_login)
             if exchange.fault:
                 return failed(Failure.MIDDLEWARE, exchange.fault)
             return failure_of(error, proxy=exchange.proxy, host=Origin.of(trail[-1]).host)
+        if exchange.refused_login:
+            return failed(Failure.LOGIN, exchange.refused_login)
         of_a_proxy = exchange.proxy_failure(answer)
         if of_a_proxy is not None:
             return of_a_proxy
@@ -234,6 +241,8 @@ class Fetcher:
     ) -> Exchange:
         """Request `url`, for the robots.txt of `origin`.
 
+        If an FTP server refuses the anonymous login, request it with the login of the page.
+
         If the response breaks off after its headers, request it again for the status alone.
 
         Most statuses decide without the body (Google's page, "HTTP status codes"). But no download
@@ -242,6 +251,10 @@ class Fetcher:
         """
         send = partial(self._send, url, origin, request)
         exchange = await send(secs_left, self._settings.max_bytes)
+        if exchange.refused_login:
+            login = self._ftp_login(request)
+            if login is not None:
+                return await send(exchange.secs_left, self._settings.max_bytes, login)
         if exchange.response is None and exchange.headers_came:
             again = await send(secs_left / 2, _STATUS_ONLY)
             if again.response is not None and again.response.status not in BODY_DECIDES:
@@ -255,6 +268,7 @@ class Fetcher:
         request: Request | None,
         secs_left: float,
         most_bytes: int,
+        ftp_login: Mapping[str, Any] = _ANONYMOUS,
     ) -> Exchange:
         """Send a request for `url` through Scrapy's engine; return what came in `secs_left`."""
         robots_request = self.make_robots_request(url, request)
@@ -263,7 +277,12 @@ class Fetcher:
             # Twisted's resolver fails over such a name, and the download lasts to its time-out.
             exchange.error = error_of(Failure.DNS, "DNS cannot have such a name")
             return exchange
-        own_meta = {**_OWN_META, "download_timeout": secs_left, LISTENER: exchange}
+        own_meta = {
+            **_OWN_META,
+            **ftp_login,
+            "download_timeout": secs_left,
+            LISTENER: exchange,
+        }
         robots_request.meta.update(own_meta)
         if self._sees_downloads is None:  # there is no downloader before the crawl has begun
             self._sees_downloads = around_sending(self._crawler, self._send_now)
@@ -294,6 +313,7 @@ class Fetcher:
             self._places.release()
             # otherwise it would keep the body in memory
             robots_request.meta.pop(LISTENER, None)
+            robots_request.meta.update(_ANONYMOUS)
             # otherwise an archive would contain them
             for name in (PROXY_HEADER, *CREDENTIALS):
                 robots_request.headers.pop(name, None)
@@ -303,6 +323,18 @@ class Fetcher:
             sentence = "A downloader middleware failed on the request for %s: %s"
             logger.error(sentence, shown(url), shown(exchange.fault), exc_info=exchange.error)
         return exchange
+
+    def _ftp_login(self, request: Request | None) -> dict[str, Any] | None:
+        """The login with which Scrapy requests the page by FTP; None if that is anonymous."""
+        settings = self._crawler.settings
+        of_page = {} if request is None else request.meta
+        user = of_page.get("ftp_user", settings["FTP_USER"])
+        if not user or user == _ANONYMOUS["ftp_user"]:
+            return None
+        return {
+            "ftp_user": user,
+            "ftp_password": of_page.get("ftp_password", settings["FTP_PASSWORD"]),
+        }
 
     def _expect_headers(self, exchange: Exchange) -> None:
         """Warn once if Scrapy has not told of the headers of a response, as it tells of all."""

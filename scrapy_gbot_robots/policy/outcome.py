@@ -67,6 +67,7 @@ class Failure(Enum):
     DNS = "the host name does not resolve"
     REFUSED = "connection refused"
     RESET = "connection lost"
+    LOGIN = "login refused"
     TIMEOUT = "no answer in time"
     TRUNCATED = "the body ended early"
     CHUNKING = "broken chunked encoding"

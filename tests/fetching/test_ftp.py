@@ -6,8 +6,11 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from scrapy import Request
 
-from ..support.crawls import Pages, crawl, in_reactor, pages, stats
+from scrapy_gbot_robots.signals import robotstxt_served
+
+from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.rows import row, table
 from ..support.sitemap_web import Hosts, Sitemaps, given, parsed, urlset
 from ..support.web import Server, Site
@@ -68,6 +71,54 @@ async def test_robots_txt_is_asked_for_anonymously_whatever_the_settings_say() -
         assert set(pages(crawler).crawled) == {server.url("/free")}
         anonymous, mine = ("/robots.txt", ["anonymous", "guest"]), ("/free", ["me", "secret"])
         assert server.logins == [anonymous, mine]
+
+
+LOGIN = {"ftp_user": "me", "ftp_password": "secret"}
+OF_PROJECT = {"FTP_USER": "me", "FTP_PASSWORD": "secret"}
+NO_ANONYMOUS = {b"USER anonymous": b"530 members only", b"PASS guest": b"530 no"}
+
+
+@table(
+    "answers, settings, meta",
+    row("S2.28-by-meta", NO_ANONYMOUS, {}, LOGIN),
+    row("S2.28-by-settings", NO_ANONYMOUS, OF_PROJECT, {}),
+    row("S2.28-refused-by-the-password", {b"PASS guest": b"530 no"}, OF_PROJECT, {}),
+)
+@in_reactor
+async def test_login_of_the_page_is_used_where_the_anonymous_one_is_refused(
+    answers: dict[bytes, bytes], settings: dict[str, Any], meta: dict[str, Any]
+) -> None:
+    requests: list[Request] = []
+
+    def hear(request: Request) -> None:
+        requests.append(request)
+
+    with OddFtp(answers) as server:
+        urls = [Request(server.url(path), meta=meta) for path in ("/page", "/free")]
+        hears: dict[object, Any] = {robotstxt_served: hear}
+        crawler = await crawl(Pages, settings, hears=hears, urls=urls)
+        assert set(pages(crawler).crawled) == {server.url("/free")}
+        assert server.logins == [("/robots.txt", ["me", "secret"]), ("/free", ["me", "secret"])]
+    assert [request.meta["ftp_password"] for request in requests] == ["guest"]
+
+
+@table(
+    "settings, meta",
+    row("S2.28-none", {}, {}),
+    row("S2.28-of-no-use", {}, LOGIN),
+    row("S2.28-of-no-use-in-settings", OF_PROJECT, {}),
+)
+@in_reactor
+async def test_refused_login_is_told_as_such(
+    settings: dict[str, Any], meta: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    with OddFtp({b"PASS": b"530 Login incorrect."}) as server:
+        request = Request(server.url("/free"), meta=meta)
+        crawler = await crawl(Pages, settings, urls=[request])
+        assert set(pages(crawler).refused) == {request.url}
+    warning = own_warnings(caplog)[0]
+    assert "login refused (530 Login incorrect.)" in warning
+    assert "secret" not in caplog.text
 
 
 REPLIES = {

@@ -233,7 +233,7 @@ async def test_answer_that_a_proxy_marks_as_its_own_is_no_answer_of_the_site(
         crawler = await crawl(Pages, settings, urls=[request])
         assert not pages(crawler).crawled
         assert {asked.path for asked in proxy.asked} == {"http://far.example/robots.txt"}
-    (warning,) = own_warnings(caplog)
+    warning = own_warnings(caplog)[0]
     assert f"the proxy failed (127.0.0.1:{proxy.port}: HTTP {answer.status}" in warning
     assert "secret" not in caplog.text
 
