@@ -52,10 +52,22 @@ class Standing(Enum):
 
 @dataclass(slots=True, eq=False)
 class Site(dict[tuple[str, bool], "SiteLine"]):
-    """One origin with requests in the room, or with a date to keep; this is all of its state.
+    """One origin with requests in the room, or with a date to keep.
 
     It has its lines, by slot, and whether their requests went to the middleware, and came back to
     wait. Requests about which no robots.txt decides are those of a site without an origin.
+
+    Where it stands, and where the room has it; no other pair occurs:
+
+        standing     room         what ends that
+        OPEN         nowhere      a request that may not go on: ASKED; none is left: it is forgotten
+        ASKED        `_to_ask`    its turn: a look-up begins
+        ASKED        `_young`     an answer: OPEN or UNREACHABLE; a second: LATE
+        LATE         `_late`      an answer: OPEN or UNREACHABLE
+        UNREACHABLE  `_due`       its date: it queues, has a later date, or, if it is dead, is OPEN
+        UNREACHABLE  `_to_ask`    its turn: a look-up begins
+        UNREACHABLE  `_young`     an answer: OPEN or UNREACHABLE; a second: it moves to `_late`
+        UNREACHABLE  `_late`      an answer: OPEN or UNREACHABLE
     """
 
     origin: Origin | None

@@ -211,7 +211,12 @@ class Room:
             self._place(line)
 
     def next(self) -> Request | None:
-        """Hand out a request that need not wait; None if there is none for now."""
+        """Hand out a request that need not wait; None if there is none for now.
+
+        None means that the others wait for a robots.txt, or that their slots are busy. The engine
+        asks again when a page has come, or when `pull_soon` is called: for a new answer, and with
+        the clock. The crawl stays open meanwhile, since `occupancy` counts them.
+        """
         request = self._next_ready()
         if request is None and self.ready.forget_dropped():
             request = self._next_ready()

@@ -492,6 +492,19 @@ def test_slots_that_have_done_their_work_are_forgotten(world: World) -> None:
 # Whatever happens.
 
 
+# Of `Site`: its standing, and where the room has it.
+STATES = {
+    ("OPEN", "nowhere"),
+    ("ASKED", "queued"),
+    ("ASKED", "young"),
+    ("LATE", "late"),
+    ("UNREACHABLE", "due"),
+    ("UNREACHABLE", "queued"),
+    ("UNREACHABLE", "young"),
+    ("UNREACHABLE", "late"),
+}
+
+
 class Wild:
     """Random things happen to a room; it notes what becomes of each request."""
 
@@ -563,6 +576,17 @@ class Wild:
         for site in shut:
             is_asked = str(site.origin).removeprefix("http://") in self.world.asked
             assert is_asked + (site in due) + (site.queued_rank is not None) == 1
+        for site in sites:
+            place = "nowhere"
+            if site in room._young:
+                place = "young"
+            elif site in room._late:
+                place = "late"
+            elif site.queued_rank is not None:
+                place = "queued"
+            elif site in shut:
+                place = "due"
+            assert (site.standing.name, place) in STATES
         handed = set(self.under_way)
         assert handed <= set(room.ready._handed)
 
@@ -574,7 +598,9 @@ def test_each_request_has_one_outcome_and_goes_back_at_most_once_whatever_happen
 ) -> None:
     dice = random.Random(seed)
     queue = dice.choice((DownloaderAwarePriorityQueue, ScrapyPriorityQueue))
-    world = new_world(queue, CONCURRENT_REQUESTS=dice.choice((1, 16)))
+    world = new_world(
+        queue, look_ups=dice.choice((1, 16)), CONCURRENT_REQUESTS=dice.choice((1, 16))
+    )
     if see:
         world.room.requests_see = True
     wild = Wild(world, dice)
