@@ -36,7 +36,8 @@ def test_settings_files_may_name_a_component_by_the_package(name: str) -> None:
 
 _ROOMS = "|".join(DOORS)
 _NAMED = re.compile(
-    rf"\bscrapy_gbot_robots\.((?:{_ROOMS})(?:\.\w+)*)|`((?:{_ROOMS})\.(?!py\b)[\w.]+)`"
+    # A name in square brackets is that of a logger, in an excerpt of a log.
+    rf"(?<!\[)\bscrapy_gbot_robots\.((?:{_ROOMS})(?:\.\w+)*)|`((?:{_ROOMS})\.(?!py\b)[\w.]+)`"
 )
 _FILES = (".html", ".jsonl", ".pdf")
 _SCRAPYS = "engine.download"  # of Scrapy's engine

@@ -163,7 +163,7 @@ async def test_sitemap_with_an_error_status_counts_once(body: bytes, site: Site,
 class Copying(Hosts):
     """Yields requests with the meta of a listed page, or of one that is forbidden."""
 
-    def parse(self, response: Any) -> Any:
+    def parse(self, response: Any, **kwargs: Any) -> Any:
         self.parsed[response.url] = response
         if len(self.parsed) < 3:
             yield response.request.replace(dont_filter=True)
