@@ -1,7 +1,9 @@
 """In which order sitemaps and pages are requested, and how far sitemaps are read ahead of pages."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from random import Random
 from socket import socket
 from threading import Event
 from typing import Any
@@ -183,3 +185,47 @@ async def test_nothing_is_lost_if_a_crawl_with_a_queue_on_disk_closes_while_file
     assert set(parsed(first)) | set(parsed(second)) == listed
     pages = [path for path in site.paths() if path.count("/") == 2]
     assert len(pages) == len({*pages}) == 600
+
+
+@pytest.mark.parametrize("seed", range(8))
+@as_scrapy_runs_it
+async def test_random_sites_lose_no_page_whatever_the_queue_and_bound(
+    seed: int, tmp_path: Path
+) -> None:
+    """Sites that list indexes, files, dead files and one another's; half of the crawls are stopped and resumed."""
+    chance = Random(seed)
+    with ExitStack() as web:
+        number = chance.randint(1, 3)
+        sites = [web.enter_context(Site({}, host=f"127.0.0.{n + 1}")) for n in range(number)]
+        listed: set[str] = set()
+        for site in sites:
+            site.pages["*"] = Reply(200, b"page", after_secs=chance.choice([0, 0.01]))
+            files = [f"/{n}.xml" for n in range(chance.randint(1, 6))]
+            for path in files:
+                if chance.random() < 0.2:
+                    site.pages[path] = Reply(404)
+                    continue
+                owner = chance.choice(sites)
+                pages = [owner.url(f"/p/{chance.randrange(200)}") for _ in range(40)]
+                site.pages[path] = xml(urlset(*pages))
+                listed |= {*pages}
+            site.pages["/index.xml"] = xml(index(*map(site.url, files)))
+            site.pages["/robots.txt"] = sitemap_lines(site.url("/index.xml"), site.url(files[0]))
+        settings = {
+            **chance.choice([{}, FIFO, ACROSS_HOSTS, NO_FILE]),
+            "GBOT_ROBOTS_SITEMAPS_AHEAD": chance.choice([1, 3, 20, 1_000]),
+            "CONCURRENT_REQUESTS": chance.choice([1, 4, 16]),
+        }
+        hosts = [site.url() for site in sites]
+        crawled: set[str] = set()
+        if seed % 2:
+            settings["JOBDIR"] = str(tmp_path)
+            come = chance.randint(1, max(1, len(listed) // 2))
+            first = await crawl_until(
+                lambda crawler: len(parsed(crawler)) >= come, stop, Hosts, settings, hosts=hosts
+            )
+            crawled |= {*parsed(first)}
+        (last,) = await together(crawl(Hosts, settings, hosts=hosts))
+        assert crawled | {*parsed(last)} == listed
+        asked = [site.url(path) for site in sites for path in site.paths() if "/p/" in path]
+        assert len(asked) == len({*asked}) == len(listed)
