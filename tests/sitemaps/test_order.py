@@ -72,6 +72,7 @@ ACROSS_HOSTS = {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"
 # Scrapy downloads nothing while it works on more bytes: two of the files, or none.
 TWO_FILES = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 150_000}
 NO_FILE = {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 2_000}
+QUEUES: list[dict[str, Any]] = [{}, FIFO, ACROSS_HOSTS, NO_FILE]
 REFUSED_SOON = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1}
 
 
@@ -211,8 +212,8 @@ async def test_random_sites_lose_no_page_whatever_the_queue_and_bound(
                 listed |= {*pages}
             site.pages["/index.xml"] = xml(index(*map(site.url, files)))
             site.pages["/robots.txt"] = sitemap_lines(site.url("/index.xml"), site.url(files[0]))
-        settings = {
-            **chance.choice([{}, FIFO, ACROSS_HOSTS, NO_FILE]),
+        settings: dict[str, Any] = {
+            **chance.choice(QUEUES),
             "GBOT_ROBOTS_SITEMAPS_AHEAD": chance.choice([1, 3, 20, 1_000]),
             "CONCURRENT_REQUESTS": chance.choice([1, 4, 16]),
         }
