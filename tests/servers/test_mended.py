@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from ..support.rows import row, table
+from ..support.systems import needs_posix
 from ..support.until import block_until
 from .conftest import begin, end, handlers_here, settings_of
 from .lane import Lane, MissingError, program
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, needs_posix]
 
 HANDLERS = ("default", "aiohttp", "httpx")
 # Longer than the three tries after which a crawl gives up a host that refuses connections.

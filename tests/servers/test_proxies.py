@@ -8,10 +8,11 @@ import pytest
 
 from ..support.crawls import in_sqlite
 from ..support.rows import row, table
+from ..support.systems import needs_posix
 from .conftest import begin, end, handlers_here, settings_of
 from .lane import Lane
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, needs_posix]
 
 HANDLERS = ("default", "aiohttp", "httpx")
 # For a 404 of a proxy the crawl cannot know who has spoken, so it has no row.

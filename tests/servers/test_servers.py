@@ -5,10 +5,11 @@ import re
 import pytest
 
 from ..support.rows import row, table
+from ..support.systems import needs_posix
 from .configurations import Row, every_row
 from .conftest import HANDLERS, Seen, address, is_for, is_on_the_wire, settings_of, software_of
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, needs_posix]
 
 ROWS = [*every_row()]
 ON_THE_WIRE = [(name, each) for name, each in ROWS if is_on_the_wire(each)]
