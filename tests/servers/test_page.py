@@ -68,6 +68,7 @@ SHOWN = {
     "`ssl_reject_handshake`": ["nginx:S2.20-unknown-name"],
     "a certificate that nobody has signed": ["nginx:S2.3-tls", "nginx:S2.3-tls-http2"],
     "550 for a file": ["vsftpd:S2.28-missing-550", "vsftpd:S2.28-unreadable-550"],
+    "530 to an anonymous login": ["vsftpd:S2.28-anonymous-530", "pyftpdlib:S2.28-anonymous-530"],
     "wants TLS (vsftpd": ["vsftpd:S2.28-tls-demanded"],
     "passive mode is off": ["vsftpd:S2.28-no-passive-mode"],
     "Squid: 407": ["proxy:S2.11-squid-407"],
@@ -89,8 +90,8 @@ BREAKS_OFF = {
     "Caddy, lighttpd": (["caddy:S2.3-application-cut-healed", "lighttpd:S2.3-application-cut-healed"],
         ["caddy:S2.21-application-cut-by-length", "lighttpd:S2.21-application-cut-by-length"]),
 }  # fmt: skip
-# Lines that the lane cannot run as a row of their own.
-NOT_RUN = ("TLS without HTTP/2", "530 to an anonymous login")
+# A line that a row of the lane has as its exception, for one handler.
+NOT_RUN = ("TLS without HTTP/2",)
 
 
 def lines_of(heading: str) -> Iterator[str]:
