@@ -69,6 +69,7 @@ SHOWN = {
     "a certificate that nobody has signed": ["nginx:S2.3-tls", "nginx:S2.3-tls-http2"],
     "550 for a file": ["vsftpd:S2.28-missing-550", "vsftpd:S2.28-unreadable-550"],
     "530 to an anonymous login": ["vsftpd:S2.28-anonymous-530", "pyftpdlib:S2.28-anonymous-530"],
+    "the pages have a login": ["pyftpdlib:S2.28-anonymous-530-and-a-login"],
     "wants TLS (vsftpd": ["vsftpd:S2.28-tls-demanded"],
     "passive mode is off": ["vsftpd:S2.28-no-passive-mode"],
     "Squid: 407": ["proxy:S2.11-squid-407"],
