@@ -4,6 +4,7 @@
 in it; an example for a data engine runs as printed (`nox -s engines` installs the engines). `sh` runs in an empty directory
 that has the page's files, by `documented_shell`; test_site.py runs docs/tutorial.md, whose commands build on each other. `console`
 is the output of `scrapy robots`, only in docs/command.md and docs/many-at-once.md, for commands/test_docs.py. Nothing is done with `text`.
+`support.documentation` has the comments above a block that only a test needs.
 """
 
 import ast
@@ -52,7 +53,10 @@ every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.re
 
 @every_page
 def test_every_block_is_of_a_kind_that_is_run(page: Path) -> None:
-    assert page.read_text(encoding="utf-8").count("```") == 2 * len(list(blocks(page)))
+    text = page.read_text(encoding="utf-8")
+    assert text.count("```") == 2 * len(list(blocks(page)))
+    hidden = [(bool(block.before), bool(block.exit)) for block in blocks(page)]
+    assert text.count("<!-- before:") + text.count("<!-- exit:") == sum(map(sum, hidden))
     assert {block.kind for block in blocks(page)} <= KINDS
     assert page.name in {"command.md", "many-at-once.md"} or not list(blocks(page, "console"))
 
@@ -155,7 +159,7 @@ def test_signals_and_their_arguments_are_those_of_the_module() -> None:
 def imported(block: Block, directory: Path) -> dict[str, Any]:
     """The names of the block, run as a file of its own: it has to be complete."""
     file = directory / f"documented_{block.page.stem}_{block.line}.py"
-    file.write_text(block.text)
+    file.write_text(block.script)
     names = runpy.run_path(str(file), run_name=file.stem)
     assert [name for name in names if not name.startswith("__")]
     return names
@@ -215,7 +219,8 @@ async def test_python_does_what_it_is_shown_for(
             crawler = await crawl(Pages, {"DOWNLOADER_MIDDLEWARES": {cls: 100}}, urls=urls)
             assert set(pages(crawler).refused) == {site.url("/no")}
         if settings:
-            settings = {"DOWNLOAD_HANDLERS": {}, **settings, **overlay}
+            addon = {"ADDONS": {"scrapy_gbot_robots.Addon": 500}}
+            settings = {"DOWNLOAD_HANDLERS": {}, **addon, **settings, **overlay}
             crawler = await crawl(Pages, settings, addon=False, urls=urls)
             assert set(pages(crawler).crawled) == {site.url("/yes")}
             assert set(pages(crawler).refused) == {site.url("/no")}
@@ -323,6 +328,16 @@ def test_commands_run(block: Block, tmp_path: Path) -> None:
     others = [(begins.match(other.text), other.text) for other in blocks(block.page, "python")]
     files = {named[1]: text for named, text in others if named}
     with surroundings(block) as settings:
-        ended = run_block(block.text, tmp_path, files, settings)
+        ended = run_block(block.script, tmp_path, files, settings)
     assert ended.returncode == 0, ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(("line", "passes"), [("true", 0), ("exit 2", 0), ("(exit 1)", 1)])
+def test_block_passes_if_its_last_line_ends_with_the_status_in_its_comment(
+    line: str, passes: int, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"<!-- before: x=1 -->\n<!-- exit: 1 -->\n```sh\ntest $x = 1\n{line}\n```\n")
+    (block,) = blocks(page)
+    assert (run_block(block.script, tmp_path, {}, {}).returncode == 0) is bool(passes)

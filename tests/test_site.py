@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .support.documentation import HOME, text_of
+from .support.documentation import HOME, blocks, text_of
 from .support.documented_shell import run_block
 from .support.site import built_site
 from .support.web import free_port
@@ -57,7 +57,7 @@ def test_no_picture_is_a_white_box_on_a_dark_page() -> None:
 
 def test_tutorial_runs_from_its_first_command_to_its_last(tmp_path: Path) -> None:
     page = text_of("docs/tutorial.md")
-    script = "\n".join(re.findall(r"^```sh\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
+    script = "\n".join(block.script for block in blocks(DOCS / "tutorial.md", "sh"))
     port = str(free_port())
     ended = run_block(script.replace("8765", port), tmp_path, {}, {})
     assert ended.returncode == 0, ended.stdout + ended.stderr

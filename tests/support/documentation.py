@@ -1,4 +1,13 @@
-"""The pages of the documentation, and their fenced blocks of code."""
+"""The pages of the documentation, and their fenced blocks of code.
+
+What a test needs and a reader does not is in HTML comments directly above a block, which neither GitHub nor the site shows:
+
+    <!-- before: printf 'User-agent: *\nDisallow: /cart/\n' > robots.txt -->
+    <!-- exit: 1 -->
+
+Code after `before:` runs before the block, in the same shell or module. `exit:` is the exit status of the block's last line. Without
+it, each line of the block must end with status 0.
+"""
 
 import re
 from collections.abc import Iterator
@@ -22,16 +31,26 @@ def text_of(name: str) -> str:
 
 
 class Block(NamedTuple):
-    """A fenced block and its place: `line` is the line of its fence, from 1."""
+    """A fenced block and its place: `line` is the line of its fence, from 1. `before` and `exit` are from its comments."""
 
     page: Path
     line: int
     kind: str
     text: str
+    before: str = ""
+    exit: int = 0
 
     @property
     def id(self) -> str:
         return f"{self.page.stem}:{self.line}"
+
+    @property
+    def script(self) -> str:
+        """The code to run. For `exit`, the last line must end with that status, and the script then ends with status 0."""
+        text = self.text
+        if self.exit:
+            text = f"{text.rstrip()} && exit 99 || test $? -eq {self.exit}\n"
+        return f"{self.before}\n{text}" if self.before else text
 
     @property
     def engine(self) -> str | None:
@@ -41,8 +60,18 @@ class Block(NamedTuple):
         return found[1] if found else None
 
 
+_BLOCK = re.compile(
+    r"^((?:<!-- (?:before|exit):.*?-->\n)*)```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE
+)
+_COMMENT = re.compile(r"<!-- (\w+):(.*?)-->", re.DOTALL)
+
+
 def blocks(page: Path, kind: str | None = None) -> Iterator[Block]:
+    """The blocks of a page in order, or those of one kind."""
     text = page.read_text(encoding="utf-8")
-    for found in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
-        if kind in (None, found[1]):
-            yield Block(page, text.count("\n", 0, found.start()) + 1, found[1], found[2])
+    for found in _BLOCK.finditer(text):
+        if kind in (None, found[2]):
+            line = text.count("\n", 0, found.end(1)) + 1
+            comments = {name: value.strip() for name, value in _COMMENT.findall(found[1])}
+            before, status = comments.get("before", ""), int(comments.get("exit", 0))
+            yield Block(page, line, found[2], found[3], before, status)

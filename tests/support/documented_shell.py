@@ -1,7 +1,8 @@
 """The shell that runs the documentation's commands. It installs nothing and uses no network.
 
 Scrapy, Redis and Python are the real ones. `pip install` does nothing, `python3 -m venv` makes a directory with the same
-commands, and a crawl that would wait without end stops after some seconds.
+commands, and a crawl that would wait without end stops after some seconds. Requests to hosts outside of this machine go to a proxy
+that refuses connections.
 """
 
 import os
@@ -19,12 +20,14 @@ from .web import free_port
 
 REDIS = "redis://localhost:6379/0"  # as in the documentation
 PORT = "8099"  # of the server that docs/record.md starts
+NO_PROXY = "http://127.0.0.1:9"  # nothing listens there
 PYTHON = f"""case "$1 $2" in
     "-m venv") mkdir "$3" && cp -r "$COMMANDS" "$3/bin" ;;
     "-m tests") test -e '{ROOT}/tests/__main__.py' ;;  # it runs this test
     *) exec '{sys.executable}' "$@" ;;
 esac"""
 COMMANDS = {
+    "curl": "exit 7",  # as if no server listened
     "gbot-robots": f"""exec '{sys.executable}' -c 'from scrapy_gbot_robots.__main__ import console; console()' "$@" """,
     "pip": "",
     "python": PYTHON,
@@ -57,6 +60,9 @@ def run_block(
         "PATH": f"{commands}:/usr/bin:/bin",
         "PYTHONPATH": str(ROOT),
         "COMMANDS": str(commands),
+        "http_proxy": NO_PROXY,
+        "https_proxy": NO_PROXY,
+        "no_proxy": "127.0.0.1,localhost",
     }
     redis_url = settings.get("REDIS_URL", "")
     if redis_url:
