@@ -23,9 +23,9 @@ from ..core.crawlers import UserAgent
 from ..core.urls import Origin
 from ..engine import DownloadSlots, in_progress
 from .answer import CachedAnswer
+from .lookup import NeededUserAgents
 
 AHEAD_SECS = 1.0  # so much work a slot with a delay gets ahead of time
-MOST_AGENTS = 16  # whose rules a look-up reads
 _MOST_LOOKED_AT = 1000  # slots, for one request
 
 
@@ -75,22 +75,12 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     waited_before: int = 0  # requests with smaller numbers have waited for that answer
     standing: Standing = Standing.OPEN
     size: int = 0  # requests in its lines
-    user_agents: list[UserAgent] = field(default_factory=list)  # whose rules are needed
+    user_agents: NeededUserAgents = field(default_factory=NeededUserAgents)
     waiters: tuple[Waiter, ...] = ()  # requests that wait in the downloader
     queued_rank: int | None = None  # with which it has its place among the sites to ask
 
     __hash__ = object.__hash__  # type: ignore[assignment]  # no two are equal
     __eq__ = object.__eq__
-
-    def add_user_agent(self, user_agent: UserAgent) -> None:
-        """Let look-ups read the rules of `agent`, also one under way. The last few agents stay."""
-        agents = self.user_agents
-        if agents and agents[-1] is user_agent:
-            return
-        if user_agent in agents:
-            agents.remove(user_agent)
-        agents.append(user_agent)
-        del agents[:-MOST_AGENTS]
 
     def waiting(self) -> list[SiteLine]:
         """Its lines that are not ready."""

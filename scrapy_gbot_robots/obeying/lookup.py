@@ -19,7 +19,7 @@ request a page of the same origin, which waits for this very look-up.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -42,10 +42,24 @@ from .events import CrawlEvents, tell_of
 
 # A hostile body of that size takes 8 ms to read, an ordinary one less than 1.
 READ_IN_THREAD_BYTES = 32 * 2**10
+MOST_USER_AGENTS = 16  # whose rules one look-up reads
 _REFRESH_AGAIN_SECS = 10.0  # an answer in use is not refreshed more often than this
 # Pauses between looks whether the holder of the lease is done.
 _FIRST_POLL_SECS = 0.05
 _LONGEST_POLL_SECS = 1.0
+
+
+class NeededUserAgents(list[UserAgent]):
+    """The user agents whose rules a look-up reads: the last `MOST_USER_AGENTS` that were needed."""
+
+    def need(self, user_agent: UserAgent) -> None:
+        """Add `user_agent`, or make it the last one. The first one makes room."""
+        if self and self[-1] is user_agent:
+            return
+        if user_agent in self:
+            self.remove(user_agent)
+        self.append(user_agent)
+        del self[:-MOST_USER_AGENTS]
 
 
 @dataclass(slots=True, eq=False)
@@ -54,7 +68,7 @@ class PendingLookup:
 
     origin: Origin
     request: Request
-    user_agents: list[UserAgent]  # whose rules are read; more may come
+    user_agents: NeededUserAgents
     # Called at the end. None: it is ahead of time, and what another process fetches, this one need
     # not fetch.
     then: Callable[[CachedAnswer | None], object] | None = None
@@ -136,26 +150,34 @@ class Lookup:
     def look_up(
         self,
         origin: Origin,
-        user_agents: list[UserAgent],
+        user_agents: Iterable[UserAgent],
         request: Request,
         then: Callable[[CachedAnswer | None], object] | None = None,
     ) -> None:
-        """Look the answer for `origin` up, and call `then` with it; without `then`, ahead of time.
+        """Start a look-up of `origin`, and call `then` with the answer.
 
-        If the crawl closes before, `then` is called with None. The answer knows the rules of
-        `agents`, and of those that come into that list in time. If a look-up ahead of time is under
-        way, its answer serves; it may have read the rules of others already.
+        Without `then` it is a refresh ahead of time. If the crawl closes before the end, `then` is
+        called with None. The answer has the rules of `user_agents`, and of those that `need` adds
+        before the rules are read. If a refresh is under way, its answer serves.
         """
         pending = self._pending.get(origin)
         if pending is not None:
-            pending.user_agents += user_agents
+            for user_agent in user_agents:
+                pending.user_agents.need(user_agent)
             pending.then = pending.then or then  # a second one is of the same site, told once
             return
-        pending = self._pending[origin] = PendingLookup(origin, request, user_agents, then)
+        needed = NeededUserAgents(user_agents)
+        pending = self._pending[origin] = PendingLookup(origin, request, needed, then)
         if self.is_closing:
             self._finish(pending)
         else:  # without asyncio it may end at once
             self._background.start(self._look_up(pending), then=partial(self._finish, pending))
+
+    def need(self, origin: Origin, user_agent: UserAgent) -> None:
+        """Let the look-up of `origin` that is under way read the rules of `user_agent`, too."""
+        pending = self._pending.get(origin)
+        if pending is not None:
+            pending.user_agents.need(user_agent)
 
     def tell(self) -> None:
         """Bring the stats up to date that are counted for each request."""

@@ -196,7 +196,7 @@ class Room:
                 origin = None  # the middleware refuses it
         site = self._sites[origin]
         if origin is not None:
-            site.add_user_agent(self._identity.user_agent(request))
+            self._need(site, self._identity.user_agent(request))
         slot = self.download_slots.key(request)
         line = site.get((slot, has_returned))
         if line is None:
@@ -260,7 +260,7 @@ class Room:
             return None
         waiter = Waiter(request, user_agent)
         site = self._sites[origin]
-        site.add_user_agent(user_agent)
+        self._need(site, user_agent)
         site.waiters += (waiter,)
         if site.answer is None:  # the last one may be too old, but serves until a look-up has ended
             site.answer = self._lookup.last(origin)
@@ -378,6 +378,12 @@ class Room:
 
     # Look-ups.
 
+    def _need(self, site: Site, user_agent: UserAgent) -> None:
+        """Let the next look-up of `site` read the rules of `user_agent`, also one under way."""
+        site.user_agents.need(user_agent)
+        if site.origin is not None and (site in self._young or site in self._late):
+            self._lookup.need(site.origin, user_agent)
+
     def start(self) -> None:
         """Begin to look up origins: the spider is open."""
         self._clock.start(LOOK_SECS, now=False)
@@ -457,7 +463,7 @@ class Room:
             self._queue(site, line)
             return
         site.queued_rank = None
-        site.add_user_agent(user_agent)
+        site.user_agents.need(user_agent)
         self._young[site] = time.monotonic()
         self._lookup.look_up(site.origin, site.user_agents, request, partial(self._answered, site))
 
