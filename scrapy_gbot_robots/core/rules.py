@@ -20,12 +20,19 @@ from .patterns import (
     Kinds,
     Patterns,
     covers,
-    decider,
     is_allowed,
     line_of,
 )
 from .urls import path_of, prefix_of
-from .verdict import EMPTY_RULE, INDEX_OF_DIRECTORY, MOST_SPECIFIC, NO_MATCH, Rule, Verdict
+from .verdict import (
+    EMPTY_RULE,
+    INDEX_OF_DIRECTORY,
+    LEAST_RESTRICTIVE,
+    MOST_SPECIFIC,
+    NO_MATCH,
+    Rule,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from .lines import ContentLine
@@ -178,23 +185,30 @@ class Rules:
     def verdict(self, url: str | bytes) -> Verdict:
         """Return whether `url` may be fetched, with the rule that decides."""
         path = path_of(url)
-        precedence = decider(self._kinds(path), path)
-        verdict = self._verdict_of(precedence)
+        disallows, allows = self._kinds(path)
+        disallowing = disallows.best(path, NO_RULE)
+        verdict = self._verdict_of(allows.best(path, disallowing), disallowing)
         if verdict.allowed and self._spent == 1:
             self._forget_split()
         return verdict
 
-    def _verdict_of(self, precedence: int) -> Verdict:
-        """Return the verdict of the rule with that precedence."""
+    def _verdict_of(self, precedence: int, disallowing: int) -> Verdict:
+        """Return the verdict of the rule with that precedence.
+
+        `disallowing` is the highest precedence of a disallow rule that matches, or `NO_RULE`.
+        """
         if precedence == NO_RULE:
             if self._undecided is None:
                 self._undecided = self._verdict_of_no_rule()
             return self._undecided
         patterns = self._allows if precedence & 1 else self._disallows
         rule = patterns.rule(line_of(precedence))
+        length = precedence >> LENGTH_BITS
         reason = MOST_SPECIFIC
-        if len(rule.pattern) != precedence >> LENGTH_BITS:
+        if len(rule.pattern) != length:
             reason = INDEX_OF_DIRECTORY
+        elif rule.allow and length == disallowing >> LENGTH_BITS:
+            reason = LEAST_RESTRICTIVE
         return Verdict(rule.allow, rule, reason, self._group)
 
     def _verdict_of_no_rule(self) -> Verdict:

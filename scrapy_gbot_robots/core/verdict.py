@@ -12,6 +12,7 @@ from .urls import shown
 
 # The reasons of a verdict by rules. The policy adds others, such as "robots.txt unreachable".
 MOST_SPECIFIC = "most specific rule"
+LEAST_RESTRICTIVE = "least restrictive of equally long rules"  # an allow and a disallow rule
 INDEX_OF_DIRECTORY = "an allowed index.htm allows its directory"
 EMPTY_RULE = "only a rule without a path matches"
 NO_MATCH = "no rule matches"

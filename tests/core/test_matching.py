@@ -145,6 +145,33 @@ def test_verdict_names_its_rule_in_one_line(path: str, rules: list[str], said: s
     assert str(ask(path, *rules)) == said
 
 
+@pytest.mark.parametrize("asked_before", [0, 100])  # one by one, and by an index
+@table(
+    "path, rules, reason",
+    row("T9-02", "/folder/page", ["allow: /folder", "disallow: /folder"],
+        "least restrictive of equally long rules"),
+    row("T9-05", "/page.php5", ["disallow: /*.ph", "allow: /page"],
+        "least restrictive of equally long rules"),
+    row("T9-03", "/folder/page", ["allow: /folder/", "disallow: /folder"], "most specific rule"),
+    row("disallow-is-longer", "/folder/page", ["allow: /folder", "disallow: /folder/"],
+        "most specific rule"),
+    row("both-allow", "/ab", ["allow: /a", "allow: /*b", "allow: /a*"], "most specific rule"),
+    row("both-disallow", "/ab", ["disallow: /a*", "disallow: /*b"], "most specific rule"),
+    row("equally-long-rule-does-not-match", "/ab", ["allow: /a", "disallow: /b"],
+        "most specific rule"),
+    row("directory-of-an-index", "/d/", ["allow: /d/index.html", "disallow: /d/*"],
+        "an allowed index.htm allows its directory"),
+    row("no-rule", "/else", ["allow: /a", "disallow: /b"], "no rule matches"),
+)  # fmt: skip
+def test_reason_tells_a_tie_from_a_more_specific_rule(
+    path: str, rules: list[str], reason: str, asked_before: int
+) -> None:
+    robots = RobotsTxt.parse("\n".join(["user-agent: foobot", *rules]).encode())
+    for number in range(asked_before):
+        robots.verdict(f"http://example.com/other/{number}", "foobot")
+    assert robots.verdict("http://example.com" + path, "foobot").reason == reason
+
+
 def test_verdict_that_no_rule_gave_reads_well_too() -> None:
     robots = RobotsTxt.parse(b"user-agent: a\nuser-agent: google-safety\ndisallow: /")
     assert str(robots.verdict("/", "other")) == "allowed: no group for this user agent"

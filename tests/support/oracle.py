@@ -21,6 +21,7 @@ from scrapy_gbot_robots.core.verdict import (
     EMPTY_RULE,
     IGNORES_ROBOTS,
     INDEX_OF_DIRECTORY,
+    LEAST_RESTRICTIVE,
     MOST_SPECIFIC,
     NO_GROUP,
     NO_MATCH,
@@ -116,7 +117,11 @@ def verdict_by(rules: Sequence[Rule], path: str, group: str = "*") -> Verdict:
         if does_match(pattern, path)
     ]
     if found:
-        return max(found)[1]
+        (length, allow, _), verdict = max(found)
+        against = [key for key, _ in found if key[0] == length and not key[1]]
+        if allow and against and verdict.reason == MOST_SPECIFIC:
+            return verdict._replace(reason=LEAST_RESTRICTIVE)
+        return verdict
     empties = [rule for rule in rules if not rule.pattern]
     empty = min(empties, key=lambda rule: (not rule.allow, rule.line), default=None)
     return Verdict(True, empty, EMPTY_RULE if empty else NO_MATCH, group)
