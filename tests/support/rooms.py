@@ -100,6 +100,9 @@ class World:
         self.requests.append(request)
         self.order.append(host)
 
+    def need(self, origin: Origin, user_agent: object) -> None:
+        """The look-ups of these tests know the rules of all user agents."""
+
     # What the tests do.
 
     def push(self, *urls: str, **more: Any) -> None:
