@@ -107,7 +107,7 @@ async def ask_all(lookup: Lookup, chosen: argparse.Namespace) -> None:
 
     pending: dict[Origin, asyncio.Future[Any]] = {}
 
-    async def named_user_agent() -> None:
+    async def ask() -> None:
         nonlocal asked, allowed
         for url in urls:
             origin = Origin.of(url)
@@ -125,7 +125,7 @@ async def ask_all(lookup: Lookup, chosen: argparse.Namespace) -> None:
             if chosen.per_second:
                 await asyncio.sleep(max(0.0, began + asked / chosen.per_second - time.monotonic()))
 
-    await asyncio.gather(*(named_user_agent() for _ in range(ASKING)))
+    await asyncio.gather(*(ask() for _ in range(ASKING)))
     secs, cpu_secs = time.monotonic() - began, time.process_time() - cpu_began
     ticking.cancel()
     print(

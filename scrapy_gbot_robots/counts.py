@@ -40,7 +40,7 @@ class Tally(Counter[_K]):
             self.exact = False
 
 
-def count(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """Return a number with its noun: "1 URL", "2 URLs"."""
     if number == 1:
         return f"1 {noun}"

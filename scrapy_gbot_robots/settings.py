@@ -146,7 +146,7 @@ def _is_archive(path: Path) -> bool:
     return named.name.endswith(ARCHIVES) and "%" not in named.name and not _is_directory(named)
 
 
-def count(least: int) -> ValueType:
+def at_least(least: int) -> ValueType:
     """Whole numbers from `least` on."""
     return ValueType(f"a whole number >= {least}", _whole_number, lambda number: number >= least)
 
@@ -255,21 +255,21 @@ class GbotSettings:
     sqlite_path: Path | None = _row(sqlite_by_storage, SQLITE)  # noqa: RUF009  it makes a field
     redis_url: str = _row(redis_url_of_project, REDIS_URL)
     redis_client: str | None = _row(redis_client_of_project, CALLABLE)
-    cache_origins: int = _row(10_000, count(1))
+    cache_origins: int = _row(10_000, at_least(1))
     max_age_secs: float = _row(86_400, SECONDS)
     unreachable: str = _row("google", one_of(*LADDERS))
     unreachable_wait_secs: float = _row(60, SECONDS)
     soft_404: bool = _row(True, FLAG)
     access_denied: str = _row("allow", one_of("allow", "disallow"))
-    max_bytes: int = _row(MAX_BYTES, count(1))
+    max_bytes: int = _row(MAX_BYTES, at_least(1))
     timeout_secs: float = _row(30, SOME_SECONDS)
     meta_keys: tuple[str, ...] = _row(["proxy", "bindaddress"], META_KEYS)
     deny_private: bool = _row(False, FLAG)
     crawl_delay: float = _row(False, CRAWL_DELAY)  # the longest that is obeyed
     sitemaps: str = _row("auto", one_of("auto", "feed", "collect", "off"))
     sitemaps_hosts: str = _row("any", one_of("any", "same-site", "same-host"))
-    max_sitemaps: int = _row(50, count(0))
-    sitemaps_ahead: int = _row(1_000, count(0))
+    max_sitemaps: int = _row(50, at_least(0))
+    sitemaps_ahead: int = _row(1_000, at_least(0))
     overrides: Mapping[str, Any] = _row({}, OVERRIDES)
     user_agents: tuple[str, ...] = _row([], AGENTS)
     provenance: bool = _row(False, FLAG)

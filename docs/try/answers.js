@@ -27,14 +27,14 @@ function fill(id, children) {
 }
 
 /** Show the verdicts, and what else does not take long. */
-export function showVerdicts({ notes, groups, sitemaps, rows, askers }) {
+export function showVerdicts({ notes, groups, sitemaps, rows, crawlers }) {
   const wanted = $("refused").checked ? rows.filter((row) => !row[2] || row[5]) : rows;
   fill("notes", notes.map((note) => item(note)));
   fill("groups", groups.map(groupItem));
   fill("sitemaps", sitemaps.map((url) => item(make("code", {}, url))));
   fill("rows", rows.length ? [""] : []);
-  $("more").onclick = () => addRows(wanted, askers);
-  addRows(wanted, askers);
+  $("more").onclick = () => addRows(wanted, crawlers);
+  addRows(wanted, crawlers);
 }
 
 function groupItem([name, words, lines]) {
@@ -43,16 +43,16 @@ function groupItem([name, words, lines]) {
   return item(make("strong", {}, name), `: ${words}`, ...joined);
 }
 
-function addRows(rows, askers) {
+function addRows(rows, crawlers) {
   const body = $("rows");
   for (const row of rows.slice(body.rows.length, body.rows.length + MOST_ROWS)) {
-    const [url, asker, isAllowed, line, words, turned] = row;
+    const [url, crawler, isAllowed, line, words, turned] = row;
     const verdict = isAllowed ? "allowed" : "disallowed";
     const strong = make("strong", { className: isAllowed ? "try-good" : "try-bad" }, verdict);
     const [before, after = ""] = words.slice(verdict.length).split(`line ${line}`);
     const cell = make("td", {}, strong, before, line ? lineLink(line) : "", after);
     if (turned) cell.append(make("p", { className: "try-warning" }, `second version: ${turned}`));
-    body.append(make("tr", {}, make("td", {}, url), make("td", {}, askers[asker]), cell));
+    body.append(make("tr", {}, make("td", {}, url), make("td", {}, crawlers[crawler]), cell));
   }
   $("more").textContent = `Show more of ${count(rows.length, "verdict")}`;
   $("more").hidden = body.rows.length === rows.length;

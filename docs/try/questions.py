@@ -37,7 +37,7 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str) -> str:
         urls: one URL or path a line.
         named: crawlers in lines: product tokens with commas between them, or a header.
     """
-    named_user_agents, notes = _askers(named)
+    asked, notes = _crawlers_in(named)
     robotstxt, rows = _parse(body), []
     is_cut = False
     for text in filter(None, map(bytes.strip, urls.splitlines())):
@@ -46,25 +46,23 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str) -> str:
         except ValueError as error:
             notes.append(shown(str(error)))
             continue
-        is_cut = len(rows) + len(named_user_agents) > MOST_VERDICTS
+        is_cut = len(rows) + len(asked) > MOST_VERDICTS
         if is_cut:
             notes.insert(0, TOO_MANY)
             break
-        for number, named_user_agent in enumerate(named_user_agents):
-            verdict, turned = asking.verdict_on(url, named_user_agent.crawler, robotstxt), ""
+        for number, one in enumerate(asked):
+            verdict, turned = asking.verdict_on(url, one.crawler, robotstxt), ""
             if other is not None:
-                second = asking.verdict_on(url, named_user_agent.crawler, _parse(other))
+                second = asking.verdict_on(url, one.crawler, _parse(other))
                 turned = "" if second.allowed == verdict.allowed else str(second)
             line = verdict.rule.line if verdict.rule else 0
             rows.append((shown(url), number, verdict.allowed, line, str(verdict), turned))
-    heeded = [
-        _heeded(robotstxt, named_user_agent.crawler) for named_user_agent in named_user_agents
-    ]
+    heeded = [_heeded(robotstxt, one.crawler) for one in asked]
     marked = {row[3] for row in rows}.union(*(numbers for _, _, numbers in heeded))
     answer = {
         "version": __version__,
-        "names": [named_user_agent.text for named_user_agent in named_user_agents],
-        "askers": [named_user_agent.name for named_user_agent in named_user_agents],
+        "names": [one.text for one in asked],
+        "crawlers": [one.name for one in asked],
         "notes": notes[:MOST],
         "rows": rows,
         "isCut": is_cut,
@@ -75,28 +73,26 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str) -> str:
     return json.dumps(answer)
 
 
-def _askers(named: str) -> tuple[list[asking.NamedUserAgent], list[str]]:
+def _crawlers_in(named: str) -> tuple[list[asking.NamedUserAgent], list[str]]:
     """Return the crawlers that are named, each once, and what is to be said about their names."""
-    named_user_agents: dict[crawlers.UserAgent, asking.NamedUserAgent] = {}
+    asked: dict[crawlers.UserAgent, asking.NamedUserAgent] = {}
     notes: list[str] = []
     for line in named.splitlines():
         for name in filter(None, asking.names_in(line)):
             try:
-                named_user_agent = asking.NamedUserAgent.of(name, asking.NAMED)
+                one = asking.NamedUserAgent.of(name, asking.NAMED)
             except ValueError as error:
                 notes.append(str(error))
                 continue
-            if named_user_agent.name.lower() != name.lower():
-                notes.append(f'"{shown(name)}" is read as "{named_user_agent.name}"')
-            named_user_agents[named_user_agent.crawler] = named_user_agent
-    if len(named_user_agents) > MOST_CRAWLERS:
+            if one.name.lower() != name.lower():
+                notes.append(f'"{shown(name)}" is read as "{one.name}"')
+            asked[one.crawler] = one
+    if len(asked) > MOST_CRAWLERS:
         notes.insert(0, TOO_MANY)
-    if not named_user_agents:
+    if not asked:
         return [asking.NamedUserAgent.of("*", asking.NAMED)], [*notes, NO_NAME]
-    notes += asking.hints_on(
-        named_user_agent.name for named_user_agent in named_user_agents.values()
-    )
-    return [*named_user_agents.values()][:MOST_CRAWLERS], notes
+    notes += asking.hints_on(one.name for one in asked.values())
+    return [*asked.values()][:MOST_CRAWLERS], notes
 
 
 def _heeded(robotstxt: RobotsTxt, crawler: crawlers.UserAgent) -> tuple[str, str, list[int]]:

@@ -65,8 +65,8 @@ export function commandOf({ parts: [robots, , urls] }, names) {
 }
 
 /** Return the case as a report in Markdown. */
-export function reportOf(command, link, { rows, askers, version }) {
-  const told = ([url, asker, , , words]) => `${url} as ${askers[asker]}: ${words}`;
+export function reportOf(command, link, { rows, crawlers, version }) {
+  const told = ([url, crawler, , , words]) => `${url} as ${crawlers[crawler]}: ${words}`;
   const verdicts = rows.slice(0, MOST_REPORT).map(told);
   const blocks = [verdicts.join("\n"), command].map((text) => `~~~~text\n${text}\n~~~~\n\n`);
   const said = `scrapy-gbot-robots ${version}:\n\n${blocks.join("")}${link}`;

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 
 from ..core.known_crawlers import AS_OF, KNOWN_CRAWLERS
 from ..core.named_user_agent import checked_url, verdict_on
-from ..counts import count
+from ..counts import plural
 from .ending import FINE
 from .inputs import SOURCE, add_shared, typed, versions
 from .output import Part, Terminal
@@ -58,7 +58,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
         rows.append([name, known.operator, known.purpose, (answer, style), reason])
     if rows:
         out.table(_TITLES, rows)
-    crawlers = count(len(KNOWN_CRAWLERS), "crawler")
+    crawlers = plural(len(KNOWN_CRAWLERS), "crawler")
     summary = f": {refused} of {crawlers} refused (the list is of {AS_OF})"
     out.say((version.where, "strong"), summary)
     return FINE

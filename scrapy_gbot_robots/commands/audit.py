@@ -32,7 +32,7 @@ from ..bulk.url_list import MAX_URL, URL, Row, UrlList, need
 from ..core.named_user_agent import NOBODY, NamedUserAgent
 from ..core.urls import Origin, shown
 from ..core.verdict import Verdict
-from ..counts import Tally, count
+from ..counts import Tally, plural
 from ..policy.outages import Decision, Policy
 from ..policy.overrides import Overrides, read_overrides
 from .ending import FAILED, FINE, FOUND, CommandError, interruptible
@@ -389,14 +389,14 @@ class _Audit:
         if invalid and not self._judged:
             raise CommandError(f"{self._options.urls}: no line of it is a URL{self._example}")
         err.say()
-        judged = count(self._judged, "URL")
+        judged = plural(self._judged, "URL")
         if len(self._options.versions) > 1:  # the table is about these alone
             changed = self._answers.total() // len(self._names)  # each has an answer a column
             judged += f", {changed:,} of them judged differently,"
         err.say(f"{judged} in {time.monotonic() - self._began:.1f} s")
         if invalid:
             why = f"no URL of at most {MAX_URL:,} characters{self._example}"
-            err.say((f"{count(invalid, 'line')} left out: {why}", "warning"))
+            err.say((f"{plural(invalid, 'line')} left out: {why}", "warning"))
         rows = []
         for column, name in enumerate(self._names):
             numbers = [self._answers[column, answer] for answer in (YES, NO, UNREACHABLE)]
@@ -419,7 +419,7 @@ class _Audit:
             err.say()
             err.table(["URLS", "ANSWER", "CRAWLER", "RULE"], rows)
         if len(rules) > _TOP:
-            others = count(len(rules) - _TOP, "other rule")
+            others = plural(len(rules) - _TOP, "other rule")
             if not self._rules.exact:
                 others = f"more than {others}"
             err.say(f"... and {others}")
@@ -432,9 +432,9 @@ class _Audit:
             err.table(["ANSWER", "CRAWLER", "RULE", "SITEMAP"], self._sitemap_rows)
         if self._forbidden_sitemaps > len(self._sitemap_rows):
             others = self._forbidden_sitemaps - len(self._sitemap_rows)
-            err.say(f"... and {count(others, 'other answer')} on sitemaps")
+            err.say(f"... and {plural(others, 'other answer')} on sitemaps")
         for trouble in urls.troubles[:_MOST_TROUBLES]:
             err.say((f"sitemap: {trouble}", "warning"))
         if len(urls.troubles) > _MOST_TROUBLES:
             others = len(urls.troubles) - _MOST_TROUBLES
-            err.say((f"... and {count(others, 'other sitemap')} with trouble", "warning"))
+            err.say((f"... and {plural(others, 'other sitemap')} with trouble", "warning"))

@@ -12,7 +12,7 @@ from argparse import ArgumentParser, Namespace
 from contextlib import closing, suppress
 
 from ..core.urls import ROBOTS_PATH, Origin
-from ..counts import count
+from ..counts import plural
 from ..policy.outages import Entry, decide
 from ..settings import GbotSettings
 from ..storage.base import StorageError
@@ -73,7 +73,7 @@ def _done(options: Namespace, world: World, out: Terminal, err: Terminal) -> int
                 continue
             done += 1
     if not wanted:
-        out.say(f"{count(done, 'origin')}{' forgotten' * forgets} in {where}")
+        out.say(f"{plural(done, 'origin')}{' forgotten' * forgets} in {where}")
     elif done < len(wanted):
         return FOUND
     return FINE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from ..core.changes import change_in_words, changes
-from ..counts import count
+from ..counts import plural
 from .ending import FINE, FOUND
 from .inputs import SOURCE, add_shared, versions
 from .output import Terminal
@@ -42,6 +42,6 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
             out.say((f"  {sign} {text}", _STYLES[sign]), (where, "faint"))
     out.say(
         (f"{old.where} -> {new.where}", "strong"),
-        f": {count(user_agents, 'user agent')} changed",
+        f": {plural(user_agents, 'user agent')} changed",
     )
     return FOUND if every else FINE

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..core.lines import split_lines
 from ..core.lint import findings
 from ..core.remarks import ERROR, KINDS, LEVELS, NOTE, WARNING, Finding
-from ..counts import count
+from ..counts import plural
 from ..experimental.preferences import on_preferences
 from .ending import FAILED, FINE, FOUND, CommandError
 from .inputs import SOURCE, add_shared, fetched, version_of
@@ -87,7 +87,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
         every = findings(
             source.body,
             max_bytes=world.max_bytes,
-            truncated=source.is_cut,
+            cut=source.is_cut,
             site=source.origin,
             more=on_preferences,
         )
@@ -111,5 +111,5 @@ def _write(source: RobotsFile | RobotsState, reported: Sequence[Finding], out: T
         out.say((where, "strong"), (finding.level, style), f": {finding.text}")
         out.excerpt(lines, {finding.line: ("", style)})
     levels = Counter(finding.level for finding in reported)
-    counted = [count(levels[level], level) for level in LEVELS if levels[level]]
+    counted = [plural(levels[level], level) for level in LEVELS if levels[level]]
     out.say((source.where, "strong"), ": ", ", ".join(counted) or ("clean", "good"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.named_user_agent import NamedUserAgent, checked_url, verdict_on
 from ..core.urls import Origin, shown
-from ..counts import count
+from ..counts import plural
 from .check import Check, show_line
 from .ending import FINE, FOUND, CommandError
 from .inputs import SOURCE, add_shared, is_url, read, versions
@@ -79,7 +79,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
         where = f"{options.expectations}:{line}: "
         out.say((where, "strong"), ("not met", "bad"), f": {text}")
         if check is None:
-            listed = count(len(robotstxt.sitemaps), "other sitemap")
+            listed = plural(len(robotstxt.sitemaps), "other sitemap")
             out.fact("sitemaps", f"the robots.txt does not list this one; it lists {listed}")
         else:
             show_line(check, out)
@@ -88,7 +88,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     ending = ("all met", "good")
     if failed:
         ending = (f"{failed:,} not met", "bad")
-    counted = count(len(expectations), "expectation")
+    counted = plural(len(expectations), "expectation")
     out.say((robots.where, "strong"), f": {counted}, ", ending)
     return FOUND if failed else FINE
 

@@ -103,7 +103,7 @@ def findings(
     body: bytes,
     *,
     max_bytes: int | None = MAX_BYTES,
-    truncated: bool = False,
+    cut: bool = False,
     site: Origin | None = None,
     more: Callable[[RobotsTxt], Iterable[tuple[int, str, str]]] = lambda _: (),
 ) -> list[Finding]:
@@ -114,11 +114,11 @@ def findings(
     Args:
         body: the bytes of the file.
         max_bytes: as for `RobotsTxt.parse`.
-        truncated: whether more was served than `body`.
+        cut: whether more was served than `body`.
         site: where the file came from, None if that is not known.
         more: adds findings, each as its line, the name of its kind, and its text.
     """
-    robotstxt = RobotsTxt.parse(body, max_bytes=max_bytes, cut=truncated)
+    robotstxt = RobotsTxt.parse(body, max_bytes=max_bytes, cut=cut)
     other = no_robots_file(body, robotstxt)
     if other is not None:
         return [other]

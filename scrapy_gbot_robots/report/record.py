@@ -33,7 +33,7 @@ from scrapy.utils.datatypes import LocalCache
 
 from ..concurrency import Background, OneThread
 from ..core.urls import Origin
-from ..counts import count
+from ..counts import plural
 from ..obeying.answer import CachedAnswer, Source
 from ..obeying.events import DECIDED
 from ..policy.outages import Copy, State, date_of
@@ -205,4 +205,4 @@ class RobotsRecord:
             self._file.close()
             written = self._crawler.stats.get_value("gbot_robots/record/written", 0)
             place = Path(self._file.name).absolute()
-            logger.info(_IS_IN, place, count(written, "robots.txt answer"))
+            logger.info(_IS_IN, place, plural(written, "robots.txt answer"))

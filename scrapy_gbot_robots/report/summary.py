@@ -14,7 +14,7 @@ from scrapy.crawler import Crawler
 
 from ..core.urls import Origin, shown
 from ..core.verdict import Rule
-from ..counts import Tally, count
+from ..counts import Tally, plural
 from ..exceptions import ForbiddenByRobotsTxt
 from ..obeying.answer import CachedAnswer
 from ..policy.outages import REFUSALS, Copy, Kind, State
@@ -132,18 +132,18 @@ class CrawlCounts:
     def lines(self) -> Iterator[str]:
         """Yield a line on the whole crawl, and one for each thing that a user can act on."""
         states = Counter(self.row(origin).state for origin in self.origins)
-        origins = count(len(self.origins), "origin")
+        origins = plural(len(self.origins), "origin")
         if states:
             numbers = [f"{number:,} {state}" for state, number in sorted(states.items())]
             origins = f"{origins} ({', '.join(numbers)})"
-        yield f"robots.txt: {origins}, {count(self.forbidden, 'request')} forbidden"
+        yield f"robots.txt: {origins}, {plural(self.forbidden, 'request')} forbidden"
         yield from self._left_lines()
         if not (self._has_all_origins and self.forbidding.exact and self.rules.exact):
             yield _INCOMPLETE
         instead = Counter(self.row(origin).instead for origin in self.origins)
         for words in _NO_ROBOTS_TXT.values():
             if instead[words]:
-                yield f"{count(instead[words], 'answer')} {words}"
+                yield f"{plural(instead[words], 'answer')} {words}"
         sitemaps = left_out(self.crawler)
         if sitemaps:
             yield f"sitemaps left out: {', '.join(sitemaps)}"
@@ -151,7 +151,7 @@ class CrawlCounts:
         for origin in self.most_blocking():
             cause = self.row(origin).cause
             if cause is not None:
-                forbidden = count(self.forbidding[origin], "request")
+                forbidden = plural(self.forbidding[origin], "request")
                 where = f"{origin.robots_url} ({shown(cause)})"
                 unreachable.append(f"unreachable: {where}, {forbidden} forbidden")
         yield from unreachable[:_MOST]
@@ -161,10 +161,10 @@ class CrawlCounts:
     def _left_lines(self) -> Iterator[str]:
         """Yield what became of the requests that waited when the crawl ended."""
         if self.waiting:
-            requests = count(self.waiting, "request")
+            requests = plural(self.waiting, "request")
             yield f"the crawl ended while {requests} still waited for a robots.txt"
         if self.given_back:
-            requests = count(self.given_back, "request")
+            requests = plural(self.given_back, "request")
             yield f"{requests} that the crawl had taken went back to the scheduler's queue"
 
 

@@ -71,12 +71,10 @@ from ..support.rows import row, table
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"], ids=["LF", "CR", "CRLF"])  # of each line
 def test_example(name: str, crawler: str, free: list[str], refused: list[str], end: str) -> None:
     robots = RobotsTxt.parse(EXAMPLES[name.split(" ", 1)[0]].replace("\n", end).encode())
-    named_user_agent = UserAgent.of(crawler)
+    user_agent = UserAgent.of(crawler)
     urls = [f"https://example.com{path}" for path in free + refused]
-    assert [url for url in urls if robots.allowed(url, named_user_agent)] == urls[: len(free)]
-    assert [url for url in urls if robots.verdict(url, named_user_agent).allowed] == urls[
-        : len(free)
-    ]
+    assert [url for url in urls if robots.allowed(url, user_agent)] == urls[: len(free)]
+    assert [url for url in urls if robots.verdict(url, user_agent).allowed] == urls[: len(free)]
 
 
 # S7.3: the order of groups does not count
@@ -106,8 +104,8 @@ disallow: /3
 )  # fmt: skip
 def test_crawler_follows_the_most_specific_group(crawler: str, group: int) -> None:
     robots = RobotsTxt.parse(E7)
-    named_user_agent = UserAgent.of(crawler)
-    followed = [n for n in (1, 2, 3) if not robots.allowed(f"http://e.com/{n}", named_user_agent)]
+    user_agent = UserAgent.of(crawler)
+    followed = [n for n in (1, 2, 3) if not robots.allowed(f"http://e.com/{n}", user_agent)]
     assert followed == [group]
 
 

@@ -335,7 +335,7 @@ def test_many_rules_are_compared_but_no_hostile_number_of_them() -> None:
 
 def test_file_that_a_limit_or_the_server_cut_off_is_an_error() -> None:
     assert found(HEAD + b"disallow: /x\n" * 10, max_bytes=26) == [(2, "cut")]
-    assert found(HEAD + b"disallow: /x", truncated=True) == [(2, "cut")]
+    assert found(HEAD + b"disallow: /x", cut=True) == [(2, "cut")]
 
 
 # The lines after "user-agent: *", a kind of finding, and the line that such a finding is about.

@@ -47,10 +47,10 @@ def assert_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes) -
     groups = groups_of(robots)
     one_token, crawler = user_agent, UserAgent.of(user_agent)
     same = agents_heeded(one_token) == agents_heeded(crawler)
-    for named_user_agent in (one_token,) if same else (one_token, crawler):
-        user_agents = agents_heeded(named_user_agent)
+    for asking in (one_token,) if same else (one_token, crawler):
+        user_agents = agents_heeded(asking)
         followed = oracle.followed_by(groups, user_agents)
-        rules = robots.rules_for(named_user_agent)
+        rules = robots.rules_for(asking)
         delay_lines = oracle.lines_for(lines_of(robots), user_agents, {b"crawl-delay"})
         delays = (lines.seconds(line.value) for line in delay_lines)
         assert rules.crawl_delay == next((delay for delay in delays if delay is not None), None)
@@ -63,10 +63,10 @@ def assert_one_meaning(body: bytes, url: str | bytes, user_agent: str | bytes) -
         assert entries_of(rules) == followed.rules
         expected = oracle.verdict_of(groups, url, user_agents)
         assert str(expected).isprintable()
-        assert robots.allowed(url, named_user_agent) == expected.allowed
-        assert robots.verdict(url, named_user_agent) == expected
-        assert RobotsTxt.parse(body).verdict(url, named_user_agent) == expected
-        assert expected.allowed or robots.preferences(url, named_user_agent) == Preferences()
+        assert robots.allowed(url, asking) == expected.allowed
+        assert robots.verdict(url, asking) == expected
+        assert RobotsTxt.parse(body).verdict(url, asking) == expected
+        assert expected.allowed or robots.preferences(url, asking) == Preferences()
         _ask_often(rules, url)
         assert {rules.allowed(url), rules.allowed(url)} == {expected.allowed}
         assert rules.verdict(url) == expected

@@ -101,14 +101,14 @@ def test_words_are_those_of_the_command(url: str, name: str, tmp_path: Path) -> 
 def test_crawlers_are_asked_for_one_by_one() -> None:
     by_one = verdicts(ROBOTS_TXT, "/a/c", "b, Googlebot\nc")
     assert [row[2] for row in by_one["rows"]] == [True, False, True]
-    assert by_one["askers"] == by_one["names"] == ["b", "Googlebot", "c"]
+    assert by_one["crawlers"] == by_one["names"] == ["b", "Googlebot", "c"]
     assert [lines for _, _, lines in by_one["groups"]] == [[4], [1, 8], []]
 
 
 def test_what_counts_of_a_name_is_told() -> None:
     header = "Mozilla/5.0 (compatible; TestBot/3; +http://x)"
     answer = verdicts(b"", "", f"bot2000/1.0\n{header}\n123, GPT-Bot")
-    assert answer["askers"] == ["bot", "TestBot", "GPT-Bot"]
+    assert answer["crawlers"] == ["bot", "TestBot", "GPT-Bot"]
     assert answer["names"] == ["bot2000/1.0", header, "GPT-Bot"]
     assert answer["notes"] == [
         '"bot2000/1.0" is read as "bot"',
@@ -132,7 +132,7 @@ def test_lines_that_are_no_url_are_told_and_others_answered() -> None:
 def test_what_goes_to_the_page_is_bounded() -> None:
     names = "\n".join(f"bot-{'a' * n}" for n in range(1, 200))
     many = verdicts(b"\n" * 600_000, "/a\n" * 9_000, names)
-    assert len(many["askers"]) == 100
+    assert len(many["crawlers"]) == 100
     assert len(many["rows"]) <= 100_000
     assert sum("the rest is left out" in note for note in many["notes"]) == 2
     lines = json.loads(questions().on_file(b"user-agent: *\n" + b"d\n a\n u:\n" * 51_000))
