@@ -3,6 +3,8 @@
 On the site, a link out of docs/ leads to the repository. The link to the repository does not ask
 GitHub for its stars. Python for browsers is laid out for the page "Try it", if npm has put it under
 build/ (docs/maintaining.md says how); otherwise that page says that its form is missing.
+The contents list beside the page of settings shows their names without "GBOT_ROBOTS_", because it
+would cut longer names.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ _PYODIDE = _TRY.parent.parent / "build" / "npm" / "node_modules" / "pyodide"
 _SCRIPT = '<script type="module" src="try.js"></script>'
 _SEARCH = 'data-md-component="search" role="dialog"'
 _OUT = re.compile(r"\]\(\.\./([^)\s]+)\)")
+_SETTING = re.compile(r"^#### `GBOT_ROBOTS_(\w+)`$", re.MULTILINE)
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -37,6 +40,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
         markdown = markdown.replace("<!-- crawlers -->", options)
         if not _PYODIDE.exists():
             markdown = markdown.replace(_SCRIPT, "")
+    markdown = _SETTING.sub(r'\g<0> { data-toc-label="\1" }', markdown)
     return _OUT.sub(rf"]({config.repo_url}/blob/main/\1)", markdown)
 
 

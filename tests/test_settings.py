@@ -158,13 +158,19 @@ def test_redis_is_that_of_scrapy_redis(settings: Any, url: str, client: str | No
     assert (own.redis_url, own.redis_client) == (url, client)
 
 
-def test_every_setting_is_documented_with_its_default() -> None:
+def test_every_setting_is_documented_with_its_default_and_a_valid_example() -> None:
     page = (Path(__file__).parent.parent / "docs/settings.md").read_text(encoding="utf-8")
-    documented = dict(re.findall(r"^#### `GBOT_ROBOTS_(.*)`\n\nDefault: (.*)$", page, re.MULTILINE))
+    rows = r"^#### `GBOT_ROBOTS_(.*)`\n\n\* Type: .+\n\* Default: (.*)\n\* Example: `(.*)`\n\* See also: .+$"
+    documented = {name: rest for name, *rest in re.findall(rows, page, re.MULTILINE)}
     defaults = {row.name.upper(): row.metadata["default"] for row in fields(GbotSettings)}
     assert documented.keys() == defaults.keys()
     for name, default in defaults.items():
-        assert callable(default) or ast.literal_eval(documented[name].strip("`")) == default, name
+        shown, example = documented[name]
+        assert callable(default) or ast.literal_eval(shown.strip("`")) == default, name
+        setting, _, value = example.partition(" = ")
+        assert setting == f"GBOT_ROBOTS_{name}"
+        changed = GbotSettings.of({setting: ast.literal_eval(value)})
+        assert changed != GbotSettings.of({}), name
 
 
 MEANT = "is not a setting; did you mean GBOT_ROBOTS_"

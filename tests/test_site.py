@@ -36,6 +36,15 @@ def test_site_is_whole_and_loads_nothing_from_elsewhere(site: Path) -> None:
     assert [name for name, page in pages.items() if _LOADS.search(page)] == []
 
 
+def test_contents_list_of_the_settings_shows_names_that_fit(site: Path) -> None:
+    page = (site / "settings" / "index.html").read_text("utf-8")
+    contents = page.partition("md-nav--secondary")[2].partition("<article")[0]
+    of_settings = r'href="#gbot_robots_(\w+)"[^>]*>\s*<span class="md-ellipsis">\s*(\w+)\s*</span>'
+    shown = re.findall(of_settings, contents)
+    assert len(shown) > 20
+    assert [name for anchor, name in shown if name != anchor.upper()] == []
+
+
 def test_no_page_is_too_long_to_read(site: Path) -> None:
     """In most other long pages, such as that of the settings, readers look things up."""
     for name in ("command", "semantics"):
