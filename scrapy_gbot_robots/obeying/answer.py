@@ -47,9 +47,9 @@ class Source(Enum):
 class Answer:
     """The answer that requests of one origin get.
 
-    Handlers of signals get it to read, not to change it. An `agent` is a `UserAgent`, such as
+    Handlers of signals get one that cannot be changed. A `user_agent` is a `UserAgent`, such as
     `UserAgent.of("mybot")`. If rules decide, the methods know the user agents that needed
-    the answer; for another `agent` they raise KeyError.
+    the answer; for another one they raise KeyError.
 
     Attributes:
         origin: the origin.
@@ -103,6 +103,25 @@ class Answer:
         if self.state is not State.RULES:
             return None
         return self._rules[user_agent].crawl_delay
+
+
+class ShownAnswer(Answer):
+    """The public part of an answer, as handlers of signals get it. It cannot be changed.
+
+    It has the rules for each user agent for which the crawl adds them to `answer` later.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, answer: Answer) -> None:
+        for name in Answer.__slots__:
+            object.__setattr__(self, name, getattr(answer, name))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"an Answer cannot be changed: {name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"an Answer cannot be changed: {name}")
 
 
 class CachedAnswer(Answer):

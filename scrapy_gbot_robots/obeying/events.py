@@ -34,7 +34,7 @@ from ..policy.overrides import Overrides
 from ..policy.web_pages import hides_rules
 from ..settings import GbotSettings
 from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
-from .answer import CachedAnswer, Source
+from .answer import CachedAnswer, ShownAnswer, Source
 from .patience import TRIES
 from .robotparser import GbotRobotParser
 
@@ -179,7 +179,7 @@ class CrawlEvents:
     def _tell_of_outage(self, answer: CachedAnswer, request: Request) -> None:
         """Signal and warn that a robots.txt has become unreachable; say whether `request` waits."""
         self._crawler.signals.send_catch_log(
-            robotstxt_unreachable, origin=answer.origin, answer=answer
+            robotstxt_unreachable, origin=answer.origin, answer=ShownAnswer(answer)
         )
         secs = self._settings.unreachable_wait_secs
         rest = ""
@@ -207,7 +207,11 @@ class CrawlEvents:
         """Send the signals for a robots.txt that the crawl has learnt."""
         origin = answer.origin
         self._send(
-            robotstxt_known, robotstxt=robotstxt, request=request, origin=origin, answer=answer
+            robotstxt_known,
+            robotstxt=robotstxt,
+            request=request,
+            origin=origin,
+            answer=ShownAnswer(answer),
         )
         robots_parsed = getattr(signals, "robots_parsed", None)  # Scrapy 2.18 and newer
         if robots_parsed is not None:

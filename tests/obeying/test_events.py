@@ -14,12 +14,16 @@ from scrapy import signals as scrapy_signals
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.test import get_crawler
 
-from scrapy_gbot_robots import Origin, RobotsTxt, signals
+from scrapy_gbot_robots import Answer, Origin, RobotsTxt, State, UserAgent, signals
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.core.robots import groups_of
 from scrapy_gbot_robots.obeying import events, room
 from scrapy_gbot_robots.settings import GbotSettings
-from scrapy_gbot_robots.signals import robotstxt_changed, robotstxt_known
+from scrapy_gbot_robots.signals import (
+    robotstxt_changed,
+    robotstxt_known,
+    robotstxt_unreachable,
+)
 from scrapy_gbot_robots.storage.client import choice_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
 
@@ -278,6 +282,36 @@ async def test_signals_tell_of_each_response_outage_robots_txt_and_refusal(site:
         *["parsed: False"] * (scrapys is not None),
         "forbidden: /no",
     ]
+
+
+@in_reactor
+async def test_handlers_get_an_answer_that_cannot_be_changed(site: Site) -> None:
+    replies = iter([Reply(503), Reply(200, RULES)])
+    heard: list[Answer] = []
+
+    def reply(connection: socket) -> None:
+        next(replies)(connection)
+
+    def hear(answer: Answer) -> None:
+        heard.append(answer)
+
+    site.pages["/robots.txt"] = reply
+    hears: dict[object, Any] = {robotstxt_known: hear, robotstxt_unreachable: hear}
+    settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}
+    await crawl(Pages, settings, hears=hears, urls=[site.url("/no")])
+    states = [(answer.state, answer.status) for answer in heard]
+    assert states == [(State.FULL_DISALLOW, 503), (State.RULES, 200)]
+    public = {name for name in dir(Answer) if not name.startswith("_")}
+    for answer in heard:
+        assert isinstance(answer, Answer)
+        assert {name for name in dir(answer) if not name.startswith("_")} == public
+        for name in ("state", "why", "a_name_of_my_own"):
+            with pytest.raises(AttributeError):
+                setattr(answer, name, State.FULL_ALLOW)
+        with pytest.raises(AttributeError):
+            del answer.state
+        assert not answer.allowed(site.url("/no"), UserAgent.of("testbot"))
+    assert heard[1].allowed(site.url("/yes"), UserAgent.of("testbot"))
 
 
 @in_reactor
