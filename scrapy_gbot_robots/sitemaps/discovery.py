@@ -164,7 +164,7 @@ class SitemapFeed:
         new = await self.take(origin, robotstxt, is_fed=is_fed)
         if is_for_the_spider and not is_fed:
             others = [sitemap for sitemap in new if sitemap.url not in self._spider.sitemap_urls]
-            count(self._crawler, "not_fed", len(others))
+            add_to_stat(self._crawler, "not_fed", len(others))
 
     def spider_closed(self, reason: str) -> None:
         """Say what helps if the spider lives by what it is fed, and was fed nothing.
@@ -238,7 +238,7 @@ class SitemapFeed:
             logger.info("%s: sitemaps left out: %d (%s)", robots_url, number, first_left_out)
         for name, number in counts.items():
             if is_wanted or name == "found":
-                count(self._crawler, name, number)
+                add_to_stat(self._crawler, name, number)
         self._remember(robots_url, tuple(sitemap.url for sitemap in new))
         return new, counts
 
@@ -265,11 +265,11 @@ class SitemapFeed:
         try:
             request = await self._request_for(sitemap, more)
         except Skipped as refusal:
-            count(self._crawler, refusal.stat)
+            add_to_stat(self._crawler, refusal.stat)
             raise
         self.leads_on = True
         engine.crawl(request)
-        count(self._crawler, "fed")
+        add_to_stat(self._crawler, "fed")
         return request
 
     async def _request_for(self, sitemap: FoundSitemap, more: Mapping[str, Any]) -> Request:
@@ -311,7 +311,7 @@ class SitemapFeed:
         return request
 
 
-def count(crawler: Crawler, name: str, number: int = 1) -> None:
+def add_to_stat(crawler: Crawler, name: str, number: int = 1) -> None:
     """Add `number` to the stat `gbot_robots/sitemaps/NAME`."""
     if number:
         crawler.stats.inc_value(f"gbot_robots/sitemaps/{name}", number)

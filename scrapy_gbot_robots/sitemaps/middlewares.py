@@ -34,7 +34,7 @@ from ..meta import ANSWERED, CHECKED, SITEMAP
 from ..settings import GbotSettings
 from .discovery import (
     SitemapDiscovery,
-    count,
+    add_to_stat,
     feeds_itself,
     may_be_fed,
     reads_sitemap,
@@ -117,9 +117,9 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
                     request.meta.setdefault("allow_offsite", True)
         except Skipped as refusal:
             if is_sitemap:
-                count(self.crawler, refusal.stat)
+                add_to_stat(self.crawler, refusal.stat)
             else:
-                count(self.crawler, f"entries/{refusal.reason}")
+                add_to_stat(self.crawler, f"entries/{refusal.reason}")
             logger.info("%s: %s", response.url, refusal)
             return None
         self._feed.leads_on = True
@@ -172,7 +172,7 @@ class SitemapDownloaderMiddleware:
             check_machine(request.url, found_at)
             await self._check_address(request.url, found_at)
         except Skipped as refusal:
-            count(self.crawler, refusal.stat)
+            add_to_stat(self.crawler, refusal.stat)
             logger.info("%s: %s", found_at, refusal)
             raise _LeftOut(str(refusal)) from None
 
@@ -199,7 +199,7 @@ class SitemapDownloaderMiddleware:
         """
         if response.status not in _OK:
             if _is_fed_or_of_an_index(request):
-                count(self.crawler, "failed")
+                add_to_stat(self.crawler, "failed")
             return response
         if origin_of_robots_txt(response.url) is None or not reads_sitemap(self.crawler, request):
             return response
@@ -208,7 +208,7 @@ class SitemapDownloaderMiddleware:
         if SITEMAP not in request.meta or ANSWERED not in response.flags:
             lines, refusals = await run_in_thread(self._sitemap_lines, response)
             for refusal in refusals:
-                count(self.crawler, refusal.stat)
+                add_to_stat(self.crawler, refusal.stat)
             if refusals:
                 logger.info("%s: %s", response.url, refusals[0])
         return response.replace(cls=TextResponse, body="".join(lines), encoding="utf-8")
@@ -233,9 +233,9 @@ class SitemapDownloaderMiddleware:
         """Count a listed sitemap that is disallowed or could not be fetched."""
         if _is_fed_or_of_an_index(request):
             if isinstance(exception, ForbiddenByRobotsTxt):
-                count(self.crawler, "disallowed")
+                add_to_stat(self.crawler, "disallowed")
             elif not isinstance(exception, _LeftOut):
-                count(self.crawler, "failed")
+                add_to_stat(self.crawler, "failed")
 
 
 def _is_fed_or_of_an_index(request: Request) -> bool:

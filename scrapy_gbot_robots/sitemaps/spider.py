@@ -34,7 +34,7 @@ from ..meta import ANSWERED, CHECKED, LISTED, PROBE, SITEMAP, UNCOUNTED
 from ..policy.outages import State
 from ..settings import GbotSettings
 from ..signals import request_forbidden
-from .discovery import SitemapDiscovery, count
+from .discovery import SitemapDiscovery, add_to_stat
 from .reader import MAX_BYTES, SitemapEntry, SitemapReader, day_of, is_before
 from .urls import FoundSitemap, Skipped, covers, given_in, guesses_of, origins_of, scope_of
 
@@ -201,7 +201,7 @@ class RobotsSitemapSpider(SitemapSpider):
 
     def _count_fate(self, fate: str, request: Request) -> None:
         """Count what became of a page that a sitemap lists; copies of its meta do not count."""
-        count(self.crawler, f"entries/{fate}", request.meta.pop(UNCOUNTED, False))
+        add_to_stat(self.crawler, f"entries/{fate}", request.meta.pop(UNCOUNTED, False))
 
     def _names(self) -> Iterator[str]:
         """Yield the hosts as written: robots.txt files in `sitemap_urls` first, then the others."""
@@ -263,7 +263,7 @@ class RobotsSitemapSpider(SitemapSpider):
         has_failed = response.status in _TROUBLE
         is_disallowed = State.FULL_DISALLOW.value in response.flags
         if is_disallowed or (has_failed and ANSWERED not in response.flags):
-            outcome = "refused"
+            outcome = "denied"
             if has_failed:
                 outcome = "unreachable"
             self._report(outcome, host, f"its robots.txt is HTTP {response.status}: {outcome}")
@@ -359,7 +359,7 @@ class RobotsSitemapSpider(SitemapSpider):
         error = failure.value
         outcome = "unreachable"
         if isinstance(error, ForbiddenByRobotsTxt):
-            outcome = "refused"
+            outcome = "denied"
         self._report(outcome, host, str(error))
 
     def _begin_guesses(
@@ -448,8 +448,8 @@ class RobotsSitemapSpider(SitemapSpider):
         reader = SitemapReader(response.body)
         async for request in self._requests(reader, response):
             yield request
-        count(self.crawler, "read", reader.is_understood and response.status in _OK)
-        count(self.crawler, "entries/broken", reader.broken)
+        add_to_stat(self.crawler, "read", reader.is_understood and response.status in _OK)
+        add_to_stat(self.crawler, "entries/broken", reader.broken)
         if "guess" not in origin:
             self._report_unread(reader, response)
         fate = "lists nothing"
@@ -468,7 +468,7 @@ class RobotsSitemapSpider(SitemapSpider):
         if response.status not in _OK:
             logger.warning("%s: HTTP %d: %s", name, response.status, result)
         elif reader.trouble:
-            count(self.crawler, "failed")
+            add_to_stat(self.crawler, "failed")
             logger.warning("%s: %s; %s", name, result, shown(reader.trouble))
         elif reader.broken or not reader.entries:
             logger.info("%s: %s", name, result)
@@ -476,7 +476,7 @@ class RobotsSitemapSpider(SitemapSpider):
     def _report(self, outcome: str, host: str, why: str = "") -> None:
         """Count a host, let `start` ask another one, and say why this one leads to no sitemap.
 
-        The outcome is "listed", "guessed", "without", "unreachable", "refused" or "invalid". A host
+        The outcome is "listed", "guessed", "without", "unreachable", "denied" or "invalid". A host
         may be "without" after it was "guessed".
         """
         self._asked.discard(host)
@@ -654,7 +654,7 @@ class _Tally:
         for stat in self._new:
             self.numbers[f"entries/{self._first[stat].reason}"] += self._new[stat]
         for name in self.numbers:
-            count(self._crawler, name, self.numbers[name])
+            add_to_stat(self._crawler, name, self.numbers[name])
         self.numbers.clear()
         self._left_out += self._new
         self._new.clear()

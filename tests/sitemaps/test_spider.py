@@ -340,7 +340,7 @@ async def test_server_is_found_by_the_scheme_that_it_speaks(server: Any) -> None
     row("no-server", None, "unreachable", "connection refused"),  # it is not waited for
     row("429", Reply(429), "unreachable", "its robots.txt is HTTP 429: unreachable"),
     row("999", Reply(999), "unreachable", "its robots.txt is HTTP 999: unreachable"),
-    row("403", Reply(403), "refused", "its robots.txt is HTTP 403: refused"),
+    row("403", Reply(403), "denied", "its robots.txt is HTTP 403: denied"),
     row("bad", b"Sitemap: /s.xml", "without", "its robots.txt lists none that can be used"),
 )
 @in_reactor
