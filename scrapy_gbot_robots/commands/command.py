@@ -134,10 +134,3 @@ def _unknown(name: str) -> str:
     if meant:
         return f"there is no sub-command {name!r}; did you mean {meant[0]}?"
     return f"there is no sub-command {name!r}:{_LISTED}"
-
-
-def __getattr__(name: str) -> object:
-    """Find `RobotsCommand` for installs whose entry point names it here: until they are renewed."""
-    if name == "RobotsCommand":
-        return import_module(".scrapy_command", __package__).RobotsCommand
-    raise AttributeError(name)
