@@ -385,7 +385,7 @@ def mistakes(settings: Words) -> Iterator[str]:
     for name in sorted(map(str, settings)):
         if _LOOKS_OURS.match(name) and name not in map(_name_of, field_names):
             end = _LOOKS_OURS.sub("", name)
-            yield f"{name} is not a setting{_instead(end, field_names)}"
+            yield f"unknown setting {name}: ignored. {_instead(end, field_names)}"
     for field_name, (other, value) in _NEEDS.items():
         if settings.get(_name_of(field_name)) and not _is_set(other, settings):
             needed = f"{_name_of(other)} = {value}"
@@ -396,8 +396,8 @@ def _instead(end: str, field_names: Iterable[str]) -> str:
     """Suggest the setting whose name is the most like `end`, or the one that switches us off."""
     nearest = get_close_matches(end.lower(), field_names, n=1)
     if nearest:
-        return f"; did you mean {_name_of(nearest[0])}?"
-    return f". To switch the add-on off, set {_name_of('enabled')} = False"
+        return f"Did you mean {_name_of(nearest[0])}?"
+    return f"To switch the add-on off, set {_name_of('enabled')} = False"
 
 
 def warn_of_mistakes(settings: Words) -> None:

@@ -173,8 +173,8 @@ def test_every_setting_is_documented_with_its_default_and_a_valid_example() -> N
         assert changed != GbotSettings.of({}), name
 
 
-MEANT = "is not a setting; did you mean GBOT_ROBOTS_"
-OFF = ". To switch the add-on off, set GBOT_ROBOTS_ENABLED = False"
+MEANT = ": ignored. Did you mean GBOT_ROBOTS_"
+OFF = ": ignored. To switch the add-on off, set GBOT_ROBOTS_ENABLED = False"
 WITHOUT = " has no effect without GBOT_ROBOTS_"
 
 
@@ -184,13 +184,13 @@ WITHOUT = " has no effect without GBOT_ROBOTS_"
     ({"GBOT_ROBOTS_USER_AGENTS": ["GPTBot", "ourbot"]}, ""),
     ({"REDIS_URL": "redis://a"}, ""),
     # It is misspelt, and the most similar one is named.
-    ({"GBOT_ROBOTS_MAX_AGE": "1"}, f"MAX_AGE {MEANT}MAX_AGE_SECS?"),
-    ({"GBOT_ROBOT_REPORT": "1"}, f"GBOT_ROBOT_REPORT {MEANT}REPORT?"),
-    ({"GBOTROBOTS_REPRT": "1"}, f"GBOTROBOTS_REPRT {MEANT}REPORT?"),
-    ({"gbot-robots_report": "1"}, f"gbot-robots_report {MEANT}REPORT?"),
-    ({"GBOT_ROBOTS_DISABLED": "1"}, f"DISABLED {MEANT}ENABLED?"),
-    ({"GBOT_ROBOTS_OBEY": "0"}, f"OBEY is not a setting{OFF}"),
-    ({"GBOT_ROBOTS_COLOUR": "1"}, f"COLOUR is not a setting{OFF}"),
+    ({"GBOT_ROBOTS_MAX_AGE": "1"}, f"unknown setting GBOT_ROBOTS_MAX_AGE{MEANT}MAX_AGE_SECS?"),
+    ({"GBOT_ROBOT_REPORT": "1"}, f"unknown setting GBOT_ROBOT_REPORT{MEANT}REPORT?"),
+    ({"GBOTROBOTS_REPRT": "1"}, f"unknown setting GBOTROBOTS_REPRT{MEANT}REPORT?"),
+    ({"gbot-robots_report": "1"}, f"unknown setting gbot-robots_report{MEANT}REPORT?"),
+    ({"GBOT_ROBOTS_DISABLED": "1"}, f"unknown setting GBOT_ROBOTS_DISABLED{MEANT}ENABLED?"),
+    ({"GBOT_ROBOTS_OBEY": "0"}, f"unknown setting GBOT_ROBOTS_OBEY{OFF}"),
+    ({"GBOT_ROBOTS_COLOUR": "1"}, f"unknown setting GBOT_ROBOTS_COLOUR{OFF}"),
     # It does nothing, since another one is not set.
     (
         {"GBOT_ROBOTS_PAGE_RULES_DROP": ["noindex"]},

@@ -13,7 +13,7 @@ from .output import Part, Terminal
 from .world import World
 
 _TITLES = ("crawler", "operator", "purpose", "may fetch it", "by")
-# What a refusal is worth: whether the crawler obeys, by its operator's words.
+# How certain a "no" is, by whether the crawler's operator states that the crawler obeys.
 _DOUBTS = {
     True: "",
     False: ", but it may ignore that",
@@ -39,11 +39,11 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     url = checked_url(options.url, has_robots=options.robots is not None)
     (version,) = versions([options.robots or options.url], world, err)
     robotstxt = world.parse(version.body)
-    refused = 0
+    forbidden = 0
     rows: list[list[Part]] = []
     for known in KNOWN_CRAWLERS:
         verdict = verdict_on(url, known.crawler, robotstxt)
-        refused += not verdict.allowed
+        forbidden += not verdict.allowed
         answer, style = _ANSWERS[verdict.allowed]
         if options.only not in {None, answer}:
             continue
@@ -59,6 +59,6 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     if rows:
         out.table(_TITLES, rows)
     crawlers = plural(len(KNOWN_CRAWLERS), "crawler")
-    summary = f": {refused} of {crawlers} refused (the list is of {AS_OF})"
+    summary = f": {forbidden} of {crawlers} may not fetch it (the list is of {AS_OF})"
     out.say((version.where, "strong"), summary)
     return FINE

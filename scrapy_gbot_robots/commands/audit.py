@@ -84,7 +84,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="write only the URLs that two versions of a robots.txt judge differently: "
         "files or URLs",
     )
-    add_shared(parser, "--as")
+    add_shared(parser, "--user-agent")
     parser.add_argument(
         "--format",
         choices=("text", "jsonl", "csv"),

@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="URL",
         help="an absolute URL; with --robots also a path that begins with /",
     )
-    add_shared(parser, "--as", "--json")
+    add_shared(parser, "--user-agent", "--json")
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--robots", **SOURCE)
     add_shared(source, "--fresh")

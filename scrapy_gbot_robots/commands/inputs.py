@@ -50,23 +50,25 @@ SOURCE: dict[str, Any] = {
     "help": 'a file, "-" for standard input, or a URL of a site whose robots.txt is fetched',
 }
 _SHARED: dict[str, dict[str, Any]] = {
-    "--as": {
+    "--user-agent": {
         "dest": "user_agents",
         "action": "append",
         "metavar": "TOKEN[,TOKEN...]",
-        "help": "product token or User-Agent header of a crawler; * is one that no group names; "
-        "may be repeated (default: *; in a project, for `scrapy robots`, the project's "
-        "GBOT_ROBOTS_USER_AGENTS, ROBOTSTXT_USER_AGENT or USER_AGENT)",
+        "help": "product token or User-Agent header of a crawler; * stands for any crawler that no "
+        "group names; may be repeated (default: *; in a project, for `scrapy robots`, the "
+        "project's GBOT_ROBOTS_USER_AGENTS, ROBOTSTXT_USER_AGENT or USER_AGENT)",
     },
     "--fresh": {"action": "store_true", "help": "fetch the robots.txt even if the storage has it"},
     "--json": {"action": "store_true", "help": "write JSON, one object per line"},
 }
 
+_SHORT = {"--user-agent": ("--as",)}
+
 
 def add_shared(parser: Any, *names: str) -> None:
     """Add options that several sub-commands have to a parser, or to a group of its options."""
     for name in names:
-        parser.add_argument(name, **_SHARED[name])
+        parser.add_argument(name, *_SHORT.get(name, ()), **_SHARED[name])
 
 
 def is_url(text: str) -> bool:
@@ -82,13 +84,13 @@ def origin_of(text: str) -> Origin:
 
 
 def crawlers_named(texts: list[str] | None, world: World, err: Terminal) -> list[NamedUserAgent]:
-    """Return the crawlers of `--as`, each once; without `--as`, the project's own.
+    """Return the crawlers of `--user-agent`, each once; without that option, the project's own.
 
     Args:
-        texts: the values of `--as`, with commas between names. A text with a parenthesis is one
-            User-Agent header.
-        world: has the crawler that counts otherwise.
-        err: gets a hint if a name looks like that of a known crawler.
+        texts: the values of `--user-agent`, with commas between names. A text with a parenthesis
+            is one User-Agent header.
+        world: names the crawler if `texts` is None.
+        err: gets a note if a name resembles the name of a well-known crawler.
 
     Raises:
         ValueError: a name has no product token.
@@ -153,8 +155,8 @@ def versions(names: Sequence[str], world: World, err: Terminal) -> list[RobotsFi
     `err` gets a note on a file that looks like no robots.txt.
 
     Raises:
-        CommandError: one of them cannot be had, or is an archive or compressed, or two are
-            standard input; or GBOT_ROBOTS_ACCESS_DENIED refuses a site.
+        CommandError: a version cannot be read or fetched, is an archive or compressed, or two
+            versions are standard input; or GBOT_ROBOTS_ACCESS_DENIED disallows a whole site.
     """
     if names.count(STDIN) > 1:
         raise CommandError('"-" cannot be both versions')

@@ -118,7 +118,10 @@ class RobotsState(NamedTuple):
             words += f", from the storage ({self.storage})"
         yield "robots.txt", words
         if self.copy.kind is Kind.NONE and self.copy.status in REFUSALS:
-            yield "note", "the site refuses it; GBOT_ROBOTS_ACCESS_DENIED says what that means"
+            yield (
+                "note",
+                "the site denies access to it; GBOT_ROBOTS_ACCESS_DENIED decides what that means",
+            )
         if outage is not None and not decision.temporary:
             yield "note", f"the last fetch failed: {outage.why}; this answer still counts"
         if copy is not None:

@@ -235,12 +235,25 @@ def test_answers_are_the_same_under_every_reactor(way: dict[str, object], tmp_pa
         assert f"served by: {end.url('/robots.txt')}\n" in ended.out
 
 
+@pytest.mark.parametrize("option", ["--user-agent", "--as"])
+def test_option_for_the_user_agent_has_a_short_form(option: str, tmp_path: Path) -> None:
+    (tmp_path / "robots.txt").write_text("User-agent: mybot\nDisallow: /x\n")
+    (tmp_path / "urls.txt").write_text("https://shop.example/x\n")
+    for words in ("check /x", "audit --urls urls.txt --fail-on disallowed"):
+        for name, status in (("mybot", 1), ("otherbot", 0)):
+            arguments = [*words.split(), "--robots", "robots.txt", option, name]
+            assert run_here(*arguments, cwd=tmp_path).status == status
+    for command in ("check", "audit"):
+        words = run_here(command, "--help", cwd=tmp_path).out.replace(",", " ").split()
+        assert {"--user-agent", "--as"} <= {*words}
+
+
 def test_what_is_probably_a_mistake_is_noted_and_answered(tmp_path: Path) -> None:
     words = "check https://example.com/x --robots - --as GPT-Bot -s GBOT_ROBOTS_SITEMAP=1"
     ended = run_here(*words.split(), cwd=tmp_path)
     assert (ended.status, ended.err) == (
         0,
-        "note: GBOT_ROBOTS_SITEMAP is not a setting; did you mean GBOT_ROBOTS_SITEMAPS?\n"
+        "note: unknown setting GBOT_ROBOTS_SITEMAP: ignored. Did you mean GBOT_ROBOTS_SITEMAPS?\n"
         'note: no known crawler is called "GPT-Bot"; did you mean GPTBot?\n',
     )
     assert "https://example.com/x\n --> -" in ended.out
@@ -290,14 +303,14 @@ def test_wait_for_a_slow_host_is_shown_until_it_is_over(command: str, tmp_path: 
     assert told not in elsewhere.out + elsewhere.err
 
 
-def test_refused_robots_txt_is_not_said_to_be_absent(tmp_path: Path) -> None:
-    note = "  = note: the site refuses it; GBOT_ROBOTS_ACCESS_DENIED says what that means\n"
-    for status, is_refused in ((401, True), (402, True), (403, True), (451, True), (404, False)):
+def test_denied_robots_txt_is_not_said_to_be_absent(tmp_path: Path) -> None:
+    note = "  = note: the site denies access to it; GBOT_ROBOTS_ACCESS_DENIED decides what that means\n"
+    for status, is_denied in ((401, True), (402, True), (403, True), (451, True), (404, False)):
         with Site({"*": Reply(status)}) as site:
             ended = run("check", site.url("/x"), cwd=tmp_path)
         assert ended.status == 0
         assert f"robots.txt: full allow: HTTP {status}\n" in ended.out
-        assert (note in ended.out) == is_refused
+        assert (note in ended.out) == is_denied
 
 
 def test_web_page_in_place_of_a_robots_txt_has_no_rules(project: Path) -> None:
@@ -459,7 +472,7 @@ def asked(path: str, home: Path, *more: str) -> list[str]:
     return ended.out.splitlines()
 
 
-def test_crawlers_are_refused_by_their_own_lines(home: Path) -> None:
+def test_crawlers_are_forbidden_by_their_own_lines(home: Path) -> None:
     lines: dict[str, dict[str, int | None]] = {
         # two of them fall back
         "/g": {"Googlebot": 2, "Googlebot-News": 2, "Applebot": 2, "Bingbot": None},
@@ -479,14 +492,14 @@ def test_one_table_has_every_crawler_and_what_it_is_for(home: Path) -> None:
     assert [(row.split()[0], re.split("  +", row)[2]) for row in rows] == names
     gap = title.index("may fetch it") - 2
     assert {row.index("  ", gap) for row in rows} == {gap}
-    assert last.startswith("robots.txt: 2 of 48 crawlers refused")
+    assert last.startswith("robots.txt: 2 of 48 crawlers may not fetch it")
 
 
 @pytest.mark.parametrize(("only", "number"), [("no", 2), ("yes", len(KNOWN_CRAWLERS) - 2)])
 def test_only_those_who_may_or_may_not_are_shown(only: str, number: int, home: Path) -> None:
     _, *rows, last = asked("/", home, "--only", only)
     assert [re.split("  +", row)[3] for row in rows] == [only] * number
-    assert last.startswith("robots.txt: 2 of 48 crawlers refused")
+    assert last.startswith("robots.txt: 2 of 48 crawlers may not fetch it")
     assert len(asked("/", home, "--only", only, "--json")) == number
 
 
