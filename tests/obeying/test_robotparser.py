@@ -67,7 +67,7 @@ def test_sitemaps_are_the_urls_of_the_files_sitemap_lines() -> None:
 def rows_of_the_page() -> list[tuple[str, str, str, str]]:
     """Of docs/migration.md: a robots.txt, a path, what Protego says, and what we say."""
     page = (HOME / "docs" / "migration.md").read_text(encoding="utf-8")
-    verdict = "(refused|allowed)"
+    verdict = "(disallowed|allowed)"
     rows = re.findall(rf"^\| (`.*`) \| `([^`]*)` \| {verdict} \| {verdict} \|", page, re.MULTILINE)
     assert len(rows) == 15
     return rows
@@ -80,6 +80,6 @@ def test_rows_of_the_page_are_what_parsers_say(
     text = "\n".join(re.findall("`([^`]*)`", lines))
     if not text.startswith("user-agent"):
         text = f"user-agent: *\n{text}"
-    words = {True: "allowed", False: "refused"}
+    words = {True: "allowed", False: "disallowed"}
     assert tuple(map(words.get, verdicts(text.encode(), "mybot", path))) == (stock, ours)
     assert (text, "mybot", path) in [question[1:] for question in QUESTIONS]
