@@ -1,9 +1,9 @@
-// Shows the answers of the "Try it" page. All words about a robots.txt come from the package.
+// Shows the answers of the "Try it" page. The package words everything about a robots.txt.
 
-const MOST_ROWS = 200; // shown at a time
-const MOST_MARKS = 9; // at a line
+const MOST_ROWS = 200; // The table grows by this number.
+const MOST_MARKS = 9; // A line of the file has no more remarks.
 
-/** Return the element of the page with the id `try-…`. */
+/** Return the element of the page whose id is "try-" and `id`. */
 export const $ = (id) => document.getElementById(`try-${id}`);
 
 /** Return a new element with properties and children. */
@@ -20,16 +20,17 @@ export const count = (number, noun) =>
 const item = (...children) => make("li", {}, ...children);
 const lineLink = (line) => make("a", { href: `#try-line-${line}` }, `line ${line}`);
 
-/** Show children in a section, which is hidden without any. */
+/** Put children into a section. Hide the section if there are none. */
 function fill(id, children) {
   $(id).replaceChildren(...children);
   $(id).closest("section").hidden = !children.length;
 }
 
-/** Show the verdicts, and what else does not take long. */
-export function showVerdicts({ notes, groups, sitemaps, rows, crawlers }) {
-  const wanted = $("refused").checked ? rows.filter((row) => !row[2] || row[5]) : rows;
-  fill("notes", notes.map((note) => item(note)));
+/** Show the verdicts, and the other answers that do not take long. */
+export function showVerdicts({ mistakes, notes, groups, sitemaps, rows, crawlers }) {
+  const wanted = $("disallowed").checked ? rows.filter((row) => !row[2] || row[5]) : rows;
+  const wrong = mistakes.map((text) => make("li", { className: "try-error" }, `error: ${text}`));
+  fill("notes", [...wrong, ...notes.map((note) => item(note))]);
   fill("groups", groups.map(groupItem));
   fill("sitemaps", sitemaps.map((url) => item(make("code", {}, url))));
   fill("rows", rows.length ? [""] : []);
@@ -39,26 +40,26 @@ export function showVerdicts({ notes, groups, sitemaps, rows, crawlers }) {
 
 function groupItem([name, words, lines]) {
   const others = lines.slice(1, MOST_MARKS);
-  const joined = others.flatMap((line) => ["; joined with that of ", lineLink(line)]);
+  const joined = others.flatMap((line) => ["; joined with the group of ", lineLink(line)]);
   return item(make("strong", {}, name), `: ${words}`, ...joined);
 }
 
 function addRows(rows, crawlers) {
   const body = $("rows");
   for (const row of rows.slice(body.rows.length, body.rows.length + MOST_ROWS)) {
-    const [url, crawler, isAllowed, line, words, turned] = row;
+    const [url, number, isAllowed, line, words, second] = row;
     const verdict = isAllowed ? "allowed" : "disallowed";
     const strong = make("strong", { className: isAllowed ? "try-good" : "try-bad" }, verdict);
     const [before, after = ""] = words.slice(verdict.length).split(`line ${line}`);
     const cell = make("td", {}, strong, before, line ? lineLink(line) : "", after);
-    if (turned) cell.append(make("p", { className: "try-warning" }, `second version: ${turned}`));
-    body.append(make("tr", {}, make("td", {}, url), make("td", {}, crawlers[crawler]), cell));
+    if (second) cell.append(make("p", { className: "try-warning" }, `second version: ${second}`));
+    body.append(make("tr", {}, make("td", {}, url), make("td", {}, crawlers[number]), cell));
   }
   $("more").textContent = `Show more of ${count(rows.length, "verdict")}`;
   $("more").hidden = body.rows.length === rows.length;
 }
 
-/** Show what changes in the second version; `answer` is null without one. */
+/** Show the changes of the second version. `answer` is null if there is no second version. */
 export function showChanges(answer) {
   const items = (answer?.changes || []).map(([title, lines]) =>
     item(make("strong", {}, title), make("pre", {}, lines.join("\n"))),
@@ -67,7 +68,7 @@ export function showChanges(answer) {
   fill("changes", items);
 }
 
-/** Show lines of the file with what there is to say about each; and all answers in a sentence. */
+/** Show lines of the file with remarks about each, and count all answers in the status. */
 export function showFile({ rows, isCut, groups, lines }, lint) {
   const marks = marksOf(rows, groups, lint?.findings || []);
   const items = Object.entries({ ...lines, ...lint?.lines }).map(([line, text]) => {
@@ -76,21 +77,21 @@ export function showFile({ rows, isCut, groups, lines }, lint) {
     return make("li", properties, make("code", {}, text || " "), ...about);
   });
   fill("file", items);
-  const refused = rows.filter((row) => !row[2]).length.toLocaleString("en");
+  const disallowed = rows.filter((row) => !row[2]).length.toLocaleString("en");
   const levels = Object.entries(lint?.counts || {}).map(([level, number]) => count(number, level));
   const found = lint ? `; lint: ${levels.join(", ") || "clean"}` : "";
   const cut = isCut ? " (the rest of the list is left out)" : "";
-  $("status").textContent = `${count(rows.length, "verdict")}${cut}, ${refused} disallowed${found}`;
+  $("status").textContent = `${count(rows.length, "verdict")}${cut}, ${disallowed} disallowed${found}`;
 }
 
-/** Return what there is to say about lines, by line. */
+/** Return the remarks about each line, by its number. */
 function marksOf(rows, groups, findings) {
   const marks = new Map();
   const mark = (line, className, ...children) => {
     marks.set(line, [...(marks.get(line) || []), make("p", { className }, ...children)]);
   };
-  for (const [name, , [line]] of groups) mark(line, "", `the group that ${name} heeds`);
-  const decided = new Map(); // the verdict and the URLs of a line
+  for (const [name, , [line]] of groups) mark(line, "", `the group that ${name} follows`);
+  const decided = new Map(); // A line number leads to its verdict and its URLs.
   for (const [url, , isAllowed, line] of rows) {
     if (!decided.has(line)) decided.set(line, [isAllowed, new Set()]);
     decided.get(line)[1].add(url);

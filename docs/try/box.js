@@ -1,18 +1,18 @@
-// Text, or bytes in its place: the files and the list of URLs that the "Try it" page asks about.
+// A box of the "Try it" page for a file or the list of URLs. It holds text, or bytes instead.
 
 import { $, count } from "./answers.js";
 
-// With more in a textarea browsers freeze: for 16 seconds with 512,000 line ends.
+// Browsers freeze with more text in a textarea, for example 16 seconds with 512,000 line ends.
 const MOST_TEXT = 65536; // bytes
 const MOST_LINES = 2500;
-const MOST_FILE = 2 ** 21; // bytes; of a robots.txt 500 KiB count
+const MOST_FILE = 2 ** 21; // bytes; Google reads 500 KiB of a robots.txt
 
-/** A textarea, into which a file can be put. `changed` is called after each change. */
+/** A textarea that also takes a file. It calls `changed` after each change. */
 export class Box {
   constructor(name, changed) {
     this.area = $(name);
     this.changed = changed;
-    this.held = null; // bytes, if the textarea would change them or cannot hold so many
+    this.held = null; // Bytes that a textarea would change, or too many for it.
     [this.file, this.note, this.empty] = this.area.nextElementSibling.children;
     const place = this.area.parentElement;
     place.ondragover = (event) => event.preventDefault();
@@ -27,7 +27,7 @@ export class Box {
     return this.held || new TextEncoder().encode(this.area.value);
   }
 
-  /** Take what is pasted or dropped. A short text is left to the browser. */
+  /** Take a paste or a drop. Leave a short text to the browser. */
   insert(event, data) {
     const text = data.getData("text");
     if (!data.files.length && text.length <= MOST_LINES) return;
@@ -42,7 +42,7 @@ export class Box {
     if (file) this.put(new Uint8Array(await file.slice(0, MOST_FILE).arrayBuffer()), file.name);
   }
 
-  /** Show bytes as text if the text has the same bytes and is short; else keep them, and say so. */
+  /** Show bytes as text if the text is short and has the same bytes. Else keep them, with a note. */
   put(bytes, name = "the file") {
     const lines = bytes.reduce((sum, byte) => sum + (byte === 10), 0);
     const isShort = bytes.length <= MOST_TEXT && lines <= MOST_LINES;
@@ -53,7 +53,7 @@ export class Box {
     this.held = isSame ? null : bytes;
     this.area.disabled = !isSame;
     this.empty.hidden = isSame;
-    this.note.textContent = isSame ? "" : `${name}: ${count(bytes.length, "byte")}, as they are`;
+    this.note.textContent = isSame ? "" : `${name}: ${count(bytes.length, "byte")}, kept unchanged`;
     this.file.value = "";
     this.changed();
   }

@@ -1,5 +1,5 @@
 // Lays out Python for the "Try it" page: node lay_out.mjs PYODIDE PLACE FOLDER...
-// Python itself, in WebAssembly, packs what the page loads of its library and of the folders.
+// Python in WebAssembly packs the modules that the page loads from its library and the folders.
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 
 const [npm, place, ...folders] = process.argv.slice(2);

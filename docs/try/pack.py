@@ -1,8 +1,9 @@
-"""Packs what the "Try it" page loads of Python. lay_out.mjs runs this in Pyodide, at build time.
+"""Pack the Python modules that the "Try it" page loads. lay_out.mjs runs this script in Pyodide.
 
-The folders /0, /1 and /2 have this package, idna and the page's questions. All that core imports is
-loaded, late imports too, and a host beyond ASCII is asked about, for which idna loads its tables.
-What is loaded then, and no more of the standard library, is compiled by the same Python.
+It runs when the documentation is built. The folders /0, /1 and /2 have this package, idna and the
+page's questions. The script imports everything that core imports, also late, and asks about a host
+that is not ASCII, because idna loads its tables only then. It then compiles every module that is
+loaded, with the same Python, and leaves out the rest of the standard library.
 """
 
 import ast
@@ -31,5 +32,7 @@ with zipfile.ZipFile("/packed.zip", "w") as packed:
         if file.endswith(".py") and hasattr(loader, "get_source") and "Frozen" not in str(loader):
             code = compile(loader.get_source(name), file, "exec", optimize=2, dont_inherit=True)
             path = name.replace(".", "/") + ("/__init__" if hasattr(module, "__path__") else "")
-            entry = zipfile.ZipInfo(f"{path}.pyc")  # of 1980: equal builds are equal bytes
+            entry = zipfile.ZipInfo(
+                f"{path}.pyc"
+            )  # Its date is in 1980, so that equal builds have equal bytes.
             packed.writestr(entry, MAGIC_NUMBER + bytes(12) + marshal.dumps(code))

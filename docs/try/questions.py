@@ -1,12 +1,13 @@
-"""What the "Try it" page asks the core: bytes in, JSON out.
+"""The questions that the "Try it" page asks the core: bytes in, JSON out.
 
-It runs in the browser (worker.mjs), and as it is in the tests. It decides nothing and words no
-verdict: the core does both. It bounds what goes back to the page, since files may be hostile.
+This module runs in the browser (worker.mjs) and, unchanged, in the tests. The core decides, and the
+core words the verdicts. This module bounds the answers, because files may be hostile.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
@@ -18,31 +19,35 @@ from scrapy_gbot_robots.core.robots import RobotsTxt, groups_of
 from scrapy_gbot_robots.core.urls import as_text, shown
 from scrapy_gbot_robots.experimental.preferences import on_preferences
 
-MOST_VERDICTS = 100_000  # seconds
+MOST_VERDICTS = 100_000  # they take Python in a browser some seconds
 MOST_CRAWLERS = 100
-MOST = 300  # of anything else that goes to the page
-NO_NAME = "no crawler is named, so this is for one that no group names"
+MOST = 300  # how many of anything else go to the page
+NO_NAME = "no crawler is named, so the answers are for a crawler that no group names"
 TOO_MANY = "this is too much for a page, so the rest is left out; the command has no limit"
+
+# People copy a URL without its scheme: a host with a dot or with a port, then a path, if any.
+_WITHOUT_SCHEME = re.compile(r"(?:[\w-]+(?:\.[\w-]+)+\.?(?::\d+)?|[\w-]+:\d+)(?:[/?#].*)?")
 
 _parse = lru_cache(maxsize=2)(RobotsTxt.parse)  # the file, and its second version
 _groups = lru_cache(maxsize=1)(groups_of)
 
 
 def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str) -> str:
-    """Return the verdict on each URL for each crawler, and the group that each crawler heeds.
+    """Return the verdict on each URL for each user agent, and the group that each one follows.
 
     Args:
         body: the robots.txt.
-        other: a second version of it, or None; a verdict that it turns is told, too.
-        urls: one URL or path a line.
-        named: crawlers in lines: product tokens with commas between them, or a header.
+        other: a second version of the robots.txt, or None. If its verdict differs, the row has both.
+        urls: one URL or path a line. A URL without a scheme is read as https, and a note says so.
+        named: lines of user agents: product tokens with commas between them, or one header a line.
     """
     asked, notes = _crawlers_in(named)
-    robotstxt, rows = _parse(body), []
+    robotstxt, rows, judged = _parse(body), [], []
     is_cut = False
-    for text in filter(None, map(bytes.strip, urls.splitlines())):
+    for raw in filter(None, map(bytes.strip, urls.splitlines())):
         try:
-            url = asking.checked_url(as_text(text), has_robots=True)
+            text = _with_scheme(as_text(raw), notes)
+            url = asking.checked_url(text, has_robots=True)
         except ValueError as error:
             notes.append(shown(str(error)))
             continue
@@ -50,6 +55,7 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str) -> str:
         if is_cut:
             notes.insert(0, TOO_MANY)
             break
+        judged.append(url)
         for number, one in enumerate(asked):
             verdict, turned = asking.verdict_on(url, one.crawler, robotstxt), ""
             if other is not None:
@@ -57,24 +63,47 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str) -> str:
                 turned = "" if second.allowed == verdict.allowed else str(second)
             line = verdict.rule.line if verdict.rule else 0
             rows.append((shown(url), number, verdict.allowed, line, str(verdict), turned))
-    heeded = [_heeded(robotstxt, one.crawler) for one in asked]
-    marked = {row[3] for row in rows}.union(*(numbers for _, _, numbers in heeded))
+    followed = [_followed(robotstxt, one.crawler) for one in asked]
+    marked = {row[3] for row in rows}.union(*(numbers for _, _, numbers in followed))
     answer = {
         "version": __version__,
         "names": [one.text for one in asked],
         "crawlers": [one.name for one in asked],
+        "urls": judged,
+        "mistakes": _mistakes(body, other),
         "notes": notes[:MOST],
         "rows": rows,
         "isCut": is_cut,
-        "groups": heeded,
+        "groups": followed,
         "sitemaps": [shown(url, 2_000) for url in robotstxt.sitemaps[:MOST]],
         "lines": _lines(body, marked),
     }
     return json.dumps(answer)
 
 
+def _with_scheme(text: str, notes: list[str]) -> str:
+    """Return a URL with https before it if it has no scheme, and add a note about that."""
+    if not _WITHOUT_SCHEME.fullmatch(text):
+        return text
+    url = f"https://{text}"
+    notes.append(f'"{shown(text)}" is read as {shown(url)}, because a path begins with /')
+    return url
+
+
+def _mistakes(body: bytes, other: bytes | None) -> list[str]:
+    """Return a sentence for each version that is not a robots.txt, such as a web page."""
+    mistakes = []
+    versions = {"": body, "second version: ": other or b""}
+    for name, version in versions.items():
+        robotstxt = _parse(version)
+        if lines.is_web_page(version) or not groups_of(robotstxt):
+            finding = lint.no_robots_file(version, robotstxt)
+            mistakes += [f"{name}{finding.text}"] if finding else []
+    return mistakes
+
+
 def _crawlers_in(named: str) -> tuple[list[asking.NamedUserAgent], list[str]]:
-    """Return the crawlers that are named, each once, and what is to be said about their names."""
+    """Return the user agents that are named, each once, and notes about their names."""
     asked: dict[crawlers.UserAgent, asking.NamedUserAgent] = {}
     notes: list[str] = []
     for line in named.splitlines():
@@ -95,18 +124,18 @@ def _crawlers_in(named: str) -> tuple[list[asking.NamedUserAgent], list[str]]:
     return [*asked.values()][:MOST_CRAWLERS], notes
 
 
-def _heeded(robotstxt: RobotsTxt, crawler: crawlers.UserAgent) -> tuple[str, str, list[int]]:
-    """Return the name of a crawler, which group it heeds in words, and the lines that name it."""
+def _followed(robotstxt: RobotsTxt, crawler: crawlers.UserAgent) -> tuple[str, str, list[int]]:
+    """Return a crawler's name, the group that it follows in words, and the lines that name it."""
     user_agent = robotstxt.verdict("/", crawler).group
-    heeded = [group for group in _groups(robotstxt) if user_agent in group.user_agents]
-    numbers = [group.user_agents[user_agent] for group in heeded]
+    followed = [group for group in _groups(robotstxt) if user_agent in group.user_agents]
+    numbers = [group.user_agents[user_agent] for group in followed]
     words = asking.group_in_words(crawler, user_agent, numbers[0] if numbers else None)
     return crawler.name or "*", words, numbers[:MOST]
 
 
 @lru_cache(maxsize=2)
 def on_file(body: bytes) -> str:
-    """Return what lint finds, the greatest harm first, and how much there is of each level."""
+    """Return the findings of lint, the most harmful first, and how many each level has."""
     findings = lint.findings(body, more=on_preferences)
     first = findings[:MOST]
     rows = [(one.line, one.level, remarks.KINDS[one.kind].id, one.text) for one in first]
@@ -117,27 +146,27 @@ def on_file(body: bytes) -> str:
 
 @lru_cache(maxsize=1)
 def on_change(body: bytes, other: bytes) -> str:
-    """Return what changes from one version to the other, and for whom, in words."""
+    """Return the changes from one version to the other, in words, with the user agents affected."""
     every_change = changes.changes(_parse(body), _parse(other))
-    first = [_told(change) for change in every_change[:MOST]]
+    first = [_in_words(change) for change in every_change[:MOST]]
     count = sum(len(change.user_agents) for change in every_change)
     return json.dumps({"changes": first, "count": count})
 
 
-def _told(change: changes.AgentChange) -> tuple[str, list[str]]:
-    """Return for whom something changes, and what."""
+def _in_words(change: changes.AgentChange) -> tuple[str, list[str]]:
+    """Return the user agents that a change affects, and its lines."""
     title = f"User-agent: {', '.join(change.user_agents[:MOST])}"
     if change.group:
         title += f" (group {change.group})"
-    told = []
+    changed = []
     for sign, (text, line) in [*changes.change_in_words(change)][:MOST]:
         where = f" (line {line})" if line else ""
-        told.append(shown(f"{sign} {text}{where}"))
-    return shown(title, 2_000), told
+        changed.append(shown(f"{sign} {text}{where}"))
+    return shown(title, 2_000), changed
 
 
 def _lines(body: bytes, marked: set[int]) -> dict[int, str]:
-    """Return lines of the file by their numbers: all of a short one, else those near marks."""
+    """Return lines by number: every line of a short file, else the lines near the marked ones."""
     split = lines.split_lines(body[: lines.MAX_BYTES])
     wanted: Iterable[int] = range(1, len(split) + 1)
     if len(split) > MOST:

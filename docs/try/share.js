@@ -1,13 +1,13 @@
-// The case of the "Try it" page, whole, bytes included: as a link, a command, a report.
+// Turns the whole case of the "Try it" page, byte for byte, into a link, a command or a report.
 //
-// A link has it behind its "#", which browsers send to no server: "#1.", then base64url of deflated
-// bytes. They are a line of JSON and the contents of the boxes.
+// A link has the case behind its "#". Browsers send that part to no server. It is "#1.", then
+// base64url of deflated bytes. Inflated, they are a line of JSON and the contents of the boxes.
 
 const MARK = "#1.";
-const MOST_LINK = 30000; // characters; few programs pass on a longer address
-const MOST_CASE = 2 ** 21; // bytes; a link may be a bomb, but none of its length unpacks to 25 MB
-const MOST_COMMAND = 20000; // bytes of a robots.txt within a command
-const MOST_REPORT = 20; // verdicts
+const MOST_LINK = 30000; // characters; few programs accept a longer address
+const MOST_CASE = 2 ** 21; // bytes; a hostile link of that length may unpack to 25 MB
+const MOST_COMMAND = 20000; // bytes of a robots.txt that a command contains
+const MOST_REPORT = 20; // verdicts in a report
 
 /** Pass bytes through a stream that packs or unpacks them. Throw if more than `most` come out. */
 async function through(stream, blob, most) {
@@ -16,7 +16,7 @@ async function through(stream, blob, most) {
   return new Uint8Array(bytes);
 }
 
-/** Return the address of this page with the case in it. Throw if it is too large. */
+/** Return the address of this page with the case behind "#". Throw if the case is too large. */
 export async function linkOf({ parts, crawlers }) {
   const head = JSON.stringify({ sizes: parts.map((bytes) => bytes.length), crawlers });
   const blob = new Blob([`${head}\n`, ...parts]);
@@ -25,7 +25,7 @@ export async function linkOf({ parts, crawlers }) {
   return location.href.split("#")[0] + MARK + code.replace(/=+$/, "");
 }
 
-/** Return the case in the fragment of an address, null if there is none. Throw if it is damaged. */
+/** Return the case in the fragment of an address, or null. Throw if the case is damaged. */
 export async function caseIn(hash) {
   if (!hash.startsWith(MARK)) return null;
   const code = hash.slice(MARK.length, MARK.length + MOST_LINK + 1);
@@ -43,7 +43,7 @@ export async function caseIn(hash) {
 
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Return bytes as the format of printf, without quotes. */
+/** Return the format, without quotes, with which printf writes the bytes. */
 function format(bytes) {
   const escapes = { "\n": "\\n", "\\": "\\\\", "%": "%%" };
   const chars = Array.from(bytes, (byte, at) => {
@@ -54,21 +54,19 @@ function format(bytes) {
   return chars.join("");
 }
 
-/** Return the case as a command for a POSIX shell. `names` are those of the crawlers that count. */
-export function commandOf({ parts: [robots, , urls] }, names) {
-  const lines = new TextDecoder().decode(urls).split(/[\r\n]+/).map((line) => line.trim());
-  const asked = lines.filter((line) => line.startsWith("/") || line.includes("://"));
-  const words = [...(asked.length ? asked : ["/"]), ...names.flatMap((name) => ["--as", name])];
+/** Return the case as a command for a POSIX shell, for the URLs and names that were answered. */
+export function commandOf({ parts: [robots] }, { urls, names }) {
+  const words = [...(urls.length ? urls : ["/"]), ...names.flatMap((name) => ["--as", name])];
   const check = `gbot-robots check ${words.map(quoted).join(" ")} --robots`;
-  if (robots.length > MOST_COMMAND) return `${check} robots.txt # under which name you save it`;
+  if (robots.length > MOST_COMMAND) return `${check} robots.txt # save it under that name first`;
   return `printf ${quoted(format(robots))} | ${check} -`;
 }
 
 /** Return the case as a report in Markdown. */
 export function reportOf(command, link, { rows, crawlers, version }) {
-  const told = ([url, crawler, , , words]) => `${url} as ${crawlers[crawler]}: ${words}`;
-  const verdicts = rows.slice(0, MOST_REPORT).map(told);
+  const line = ([url, number, , , words]) => `${url} as ${crawlers[number]}: ${words}`;
+  const verdicts = rows.slice(0, MOST_REPORT).map(line);
   const blocks = [verdicts.join("\n"), command].map((text) => `~~~~text\n${text}\n~~~~\n\n`);
-  const said = `scrapy-gbot-robots ${version}:\n\n${blocks.join("")}${link}`;
-  return `What I expected, and why:\n\n\n${said}\n`;
+  const seen = `scrapy-gbot-robots ${version}:\n\n${blocks.join("")}${link}`;
+  return `What I expected, and why:\n\n\n${seen}\n`;
 }

@@ -1,20 +1,20 @@
-// The "Try it" page: takes the case from the form, asks Python in a worker, shows the answers.
+// Takes the case from the form of the "Try it" page, asks Python in a worker, shows the answers.
 
 import { $, showChanges, showFile, showVerdicts } from "./answers.js";
 import { Box } from "./box.js";
 import { caseIn, commandOf, linkOf, reportOf } from "./share.js";
 
-const START_MS = 120000; // for Python to start: on a slow network it takes a minute
-const PATIENCE_MS = 250; // before the page says that an answer takes long
+const START_MS = 120000; // The start of Python takes a minute on a slow network.
+const PATIENCE_MS = 250; // If an answer takes longer, the page shows that Python is at work.
 
 let worker = null;
-let newest = 0; // question: only its answers are shown
-let patience = 0; // its timer
-let starting = 0; // the timer of the worker's start
-let skipsLint = false; // after a stop, until the file changes
-let verdicts = null; // the last answer
+let newest = 0; // The number of the newest question. Only its answers are shown.
+let patience = 0; // The timer of PATIENCE_MS.
+let starting = 0; // The timer of START_MS.
+let skipsLint = false; // True after a stop, until the file changes.
+let verdicts = null; // The last answer of this kind.
 
-/** Say that the form cannot work here, and why. The page's text names the command. */
+/** Show why the form cannot work here, and the text about the command in its place. */
 function fail(why) {
   worker?.terminate();
   $("form").hidden = true;
@@ -36,13 +36,13 @@ function start() {
   };
 }
 
-/** Return what the form holds. */
+/** Return the contents of the form. */
 function formCase() {
   const parts = boxes.map((box) => box.bytes);
   return { parts, crawlers: $("crawlers").value };
 }
 
-/** Ask what the form holds. `changed` is the name of the box that has changed, if any. */
+/** Ask about the contents of the form. `changed` is the name of the changed box, if any. */
 function ask(changed) {
   start();
   if (changed === "robots") skipsLint = false;
@@ -57,7 +57,7 @@ function ask(changed) {
   }, PATIENCE_MS);
 }
 
-/** Show a part of the newest answer. Lint comes last. */
+/** Show a part of the newest answer. The findings of lint come last. */
 function show(part, answer) {
   if (part === "verdicts") showVerdicts((verdicts = answer));
   if (part === "changes") showChanges(answer);
@@ -71,7 +71,7 @@ function show(part, answer) {
 function settle() {
   clearTimeout(patience);
   $("stop").hidden = true;
-  $("form").dataset.settled = newest; // for tests: what was asked and answered
+  $("form").dataset.settled = newest; // The tests wait until this equals `asked`.
 }
 
 function stop() {
@@ -79,8 +79,8 @@ function stop() {
   worker = null;
   skipsLint = true;
   settle();
-  $("status").textContent = "Stopped. What lint finds is left out until the file changes.";
-  start(); // so that the next question need not wait
+  $("status").textContent = "Stopped. The findings of lint are left out until the file changes.";
+  start(); // The next question need not wait for Python.
 }
 
 function fillForm({ parts, crawlers }) {
@@ -89,7 +89,7 @@ function fillForm({ parts, crawlers }) {
   $("second").open = parts[1].length > 0;
 }
 
-/** Fill the form from the address of the page, if that holds a case. */
+/** Fill the form from the address of the page if the address contains a case. */
 async function open() {
   try {
     const linked = await caseIn(location.hash);
@@ -102,16 +102,16 @@ async function open() {
 function copy(text) {
   $("copied").value = text;
   $("copied").select();
-  const isCopied = document.execCommand("copy"); // unlike a newer way, over http, too
+  const isCopied = document.execCommand("copy"); // The newer way does not work over http.
   $("taken").textContent = isCopied ? "Copied." : "Selected below, to copy.";
 }
 
-const command = () => commandOf(formCase(), verdicts.names);
+const command = () => commandOf(formCase(), verdicts);
 const link = () => linkOf(formCase()).catch(() => "This case is too large for a link.");
 
 const boxes = ["robots", "other", "urls"].map((name) => new Box(name, () => ask(name)));
 $("crawlers").oninput = ask;
-$("refused").onchange = () => showVerdicts(verdicts);
+$("disallowed").onchange = () => showVerdicts(verdicts);
 $("stop").onclick = stop;
 $("add").onclick = () => {
   $("crawlers").value = `${$("crawlers").value.trim()}\n${$("table").value}`.trim();
@@ -120,8 +120,8 @@ $("add").onclick = () => {
 $("link").onclick = async () => copy(await link());
 $("command").onclick = () => copy(command());
 $("report").onclick = async () => copy(reportOf(command(), await link(), verdicts));
-$("form").addEventListener("focusin", start); // nothing is loaded before somebody comes
-$("examples").onclick = () => history.replaceState(null, "", "#"); // so that each click counts
+$("form").addEventListener("focusin", start); // Python is loaded at the first touch.
+$("examples").onclick = () => history.replaceState(null, "", "#"); // An example works twice.
 addEventListener("hashchange", open);
 
 $("form").hidden = false;

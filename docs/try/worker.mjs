@@ -1,18 +1,18 @@
-// Answers the questions of the "Try it" page beside its main thread: Python and the package.
+// Runs Python and the package in a worker, and answers the questions of the "Try it" page.
 
 import { loadPyodide } from "./pyodide.mjs";
 
-// Nothing is loaded by name, so the list of packages is empty. Pyodide checks the ABI.
+// The list of packages is empty, because nothing is loaded by name. Pyodide checks the ABI.
 const lockFileContents = { info: { abi_version: "2026_0" }, packages: {} };
 const EMPTY_MODULE = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0);
-// Arrays of JavaScript come in as bytes.
+// Python gets the arrays of JavaScript as bytes.
 const ASK = `
 import questions
 lambda name, *values: getattr(questions, name)(
     *[value.to_bytes() if hasattr(value, "to_bytes") else value for value in values])`;
 
 async function start() {
-  new WebAssembly.Module(EMPTY_MODULE); // throws if a header forbids it; Pyodide would wait
+  new WebAssembly.Module(EMPTY_MODULE); // throws if a header forbids WebAssembly, where Pyodide would wait for ever
   self.pyodide = await loadPyodide({ lockFileContents });
   return self.pyodide.runPython(ASK);
 }
@@ -36,7 +36,7 @@ onmessage = async ({ data: { id, skipsLint, parts, crawlers } }) => {
   try {
     const ask = await started;
     for (const [part, question] of Object.entries(questions)) {
-      await new Promise((next) => setTimeout(next)); // a newer question may have come
+      await new Promise((next) => setTimeout(next)); // A newer question may arrive meanwhile.
       if (id !== newest) return;
       postMessage({ id, part, answer: question ? ask(...question) : "null" });
     }

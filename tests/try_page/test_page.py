@@ -71,6 +71,20 @@ def test_case_is_answered_as_one_types(visit: Visit) -> None:
     assert page.errors == []
 
 
+def test_pasted_web_page_is_named_above_the_verdicts(visit: Visit) -> None:
+    page = visit()
+    page.ask("<!DOCTYPE html><html><body>Not found</body></html>", "www.shop.example/cart")
+    first, second = page.text("notes").splitlines()
+    assert first.startswith("error: this is a web page")
+    assert second.startswith('"www.shop.example/cart" is read as https://www.shop.example/cart')
+    above = "document.querySelector('#try-notes').compareDocumentPosition(document.querySelector('#try-rows'))"
+    assert page.page.evaluate(above) & 4
+    assert page.page.locator("#try-notes").is_visible()
+    assert "check https://www.shop.example/cart " in page.copied("command", "printf").replace(
+        "'", ""
+    )
+
+
 def test_each_crawler_gets_its_verdict_and_the_table_has_names(visit: Visit) -> None:
     page = visit()
     page.ask("User-agent: GPTBot\nDisallow: /", "/a", "Bingbot")
@@ -110,7 +124,7 @@ def test_bytes_of_a_file_stay_also_in_a_link(visit: Visit, tmp_path: Path, body:
     page.page.fill("#try-urls", "/a")
     page.drop("robots", tmp_path / "robots.txt")
     assert '/a\tGooglebot\tdisallowed by "Disallow: /a" (line 2' in page.text("rows")
-    assert f"robots.txt: {len(body)} bytes, as they are" in page.page.inner_text("#try-form")
+    assert f"robots.txt: {len(body)} bytes, kept unchanged" in page.page.inner_text("#try-form")
     code = page.copied("link", "#1.").partition("#1.")[2]
     packed = urlsafe_b64decode(code + "=" * (-len(code) % 4))
     assert body in zlib.decompress(packed, wbits=-15)
@@ -194,7 +208,7 @@ def test_large_text_never_goes_into_a_textarea(visit: Visit) -> None:
     )
     page.answered()
     assert page.page.input_value("#try-robots") == ""
-    assert "the text: 500,027 bytes, as they are" in page.page.inner_text("#try-form")
+    assert "the text: 500,027 bytes, kept unchanged" in page.page.inner_text("#try-form")
     assert "disallowed by" in page.text("rows")
     assert page.page.locator("#try-file li").count() < 1_000
     page.page.click("text=Type instead")
@@ -211,7 +225,7 @@ def test_ten_thousand_urls_are_answered_and_shown_in_part(visit: Visit, tmp_path
     assert page.page.locator("#try-rows tr").count() == 200
     page.page.click("#try-more")
     assert page.page.locator("#try-rows tr").count() == 400
-    page.page.check("#try-refused")
+    page.page.check("#try-disallowed")
     assert page.text("rows").splitlines()[1].startswith("/a90\tGooglebot\tdisallowed")
 
 
@@ -324,7 +338,7 @@ def test_form_is_used_with_the_keyboard_alone(visit: Visit) -> None:
     for _ in range(30):
         page.page.keyboard.press("Tab")
         visited.append(page.page.evaluate("document.activeElement.id"))
-    wanted = ["robots", "urls", "crawlers", "table", "add", "refused", "file", "link"]
+    wanted = ["robots", "urls", "crawlers", "table", "add", "disallowed", "file", "link"]
     wanted += ["command", "report", "copied"]
     assert [name for name in visited if name[4:] in wanted] == [f"try-{name}" for name in wanted]
     page.page.focus("#try-command")

@@ -1,4 +1,4 @@
-"""What the "Try it" page asks the core, in this Python: the same words as the command's, and bounds."""
+"""The questions of the "Try it" page, asked in this Python: answers in the command's words, and their bounds."""
 
 import json
 import re
@@ -117,13 +117,63 @@ def test_what_counts_of_a_name_is_told() -> None:
         'no known crawler is called "GPT-Bot"; did you mean GPTBot?',
     ]
     (note,) = verdicts(b"", "", " ")["notes"]
-    assert note == "no crawler is named, so this is for one that no group names"
+    assert note == "no crawler is named, so the answers are for a crawler that no group names"
 
 
-def test_lines_that_are_no_url_are_told_and_others_answered() -> None:
-    answer = verdicts(b"", "\r\nshop.example/a\r\n  /b  \n")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "www.shop.example/cart",
+        "Shop.example",
+        "shop.example?a=https://x/",
+        "localhost:8080/cart",
+        "exämple.com./a b",
+        "192.0.2.1/cart",
+    ],
+)
+def test_url_without_scheme_is_read_as_https_and_a_note_shows_it(text: str) -> None:
+    answer = verdicts(b"user-agent: *\ndisallow: /", text)
+    assert [row[:3] for row in answer["rows"]] == [[f"https://{text}", 0, False]]
+    assert answer["urls"] == [f"https://{text}"]
+    assert answer["notes"] == [f'"{text}" is read as https://{text}, because a path begins with /']
+
+
+@pytest.mark.parametrize(
+    ("text", "is_asked"),
+    [("/shop.example/a", True), ("http://shop.example", True)]
+    + [
+        (text, False)
+        for text in ("shop", "a b.c", "mailto:a@b.example", "shop.example:x", "?a", ".")
+    ],
+)
+def test_no_other_text_gets_a_scheme(text: str, is_asked: bool) -> None:
+    answer = verdicts(b"", text)
+    assert answer["urls"] == ([text] if is_asked else [])
+    assert answer["notes"] == (
+        [] if is_asked else [f'"{text}" is not an absolute URL, or a path such as /a']
+    )
+
+
+PAGE_FOR_ROBOTS = b"<!DOCTYPE html>\n<html><body>Not found</body></html>"
+
+
+def test_mistake_is_named_where_a_file_is_not_a_robots_txt() -> None:
+    assert verdicts(b"")["mistakes"] == verdicts(ROBOTS_TXT, "/a")["mistakes"] == []
+    (page,) = verdicts(PAGE_FOR_ROBOTS, "/a")["mistakes"]
+    assert "a web page" in page
+    (url,) = verdicts(b"https://shop.example/robots.txt", "/a")["mistakes"]
+    assert "another text" in url
+    (wide,) = verdicts("User-agent: *".encode("utf-16"), "/a")["mistakes"]
+    assert "UTF-16" in wide
+    (second,) = verdicts(ROBOTS_TXT, "/a", other=PAGE_FOR_ROBOTS)["mistakes"]
+    assert second.startswith("second version: ")
+    assert "a web page" in second
+
+
+def test_lines_that_are_not_urls_get_a_note_and_others_an_answer() -> None:
+    answer = verdicts(b"", "\r\nshop\r\n  /b  \n")
     assert [row[0] for row in answer["rows"]] == ["/b"]
-    assert answer["notes"] == ['"shop.example/a" is not an absolute URL, or a path such as /a']
+    assert answer["notes"] == ['"shop" is not an absolute URL, or a path such as /a']
     raw = json.loads(questions().verdicts(b"user-agent: *\ndisallow: /%E4", None, b"/\xe4", "a"))
     assert raw["rows"][0][2:4] == [False, 2]
 
