@@ -333,6 +333,33 @@ def test_commands_run(block: Block, tmp_path: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.slow
+def test_workflow_of_a_site_owner_passes_and_fails_for_a_closed_site(tmp_path: Path) -> None:
+    yaml = pytest.importorskip("yaml")
+    page = HOME / "docs" / "site-owners.md"
+    (text,) = [block.text for block in blocks(page, "text") if "jobs:" in block.text]
+    workflow = yaml.safe_load(text)
+    assert workflow[True] == ["push", "pull_request"]  # YAML 1.1 reads "on" as true
+    (job,) = workflow["jobs"].values()
+    assert [step["uses"].split("@")[0] for step in job["steps"] if "uses" in step] == [
+        "actions/checkout",
+        "actions/setup-python",
+    ]
+    matcher = json.loads(next(block.text for block in blocks(page, "text") if block.text[0] == "{"))
+    (pattern,) = matcher["problemMatcher"][0]["pattern"]
+    script = "\n".join(step["run"] for step in job["steps"] if "run" in step)
+    for number, (path, passes) in enumerate([("/cart/", True), ("/", False)]):
+        folder = tmp_path / str(number)
+        (folder / "public").mkdir(parents=True)
+        (folder / "public" / "robots.txt").write_text(f"User-agent: *\nDisallow: {path}\n")
+        (folder / "robots.expected").write_text("allow Googlebot /\n")
+        ended = run_block(script, folder, {}, {})
+        assert (ended.returncode == 0) is passes, ended.stderr
+    found = re.match(pattern["regexp"], ended.stdout.splitlines()[1])
+    assert found
+    assert found.groups()[:3] == ("public/robots.txt", "2", "warning")
+
+
 @pytest.mark.parametrize(("line", "passes"), [("true", 0), ("exit 2", 0), ("(exit 1)", 1)])
 def test_block_passes_if_its_last_line_ends_with_the_status_in_its_comment(
     line: str, passes: int, tmp_path: Path

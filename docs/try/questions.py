@@ -39,7 +39,7 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str) -> str:
         body: the robots.txt.
         other: a second version of the robots.txt, or None. If its verdict differs, the row has both.
         urls: one URL or path a line. A URL without a scheme is read as https, and a note says so.
-        named: lines of user agents: product tokens with commas between them, or one header a line.
+        named: user agents in lines: product tokens with commas between them, or a header.
     """
     asked, notes = _crawlers_in(named)
     robotstxt, rows, judged = _parse(body), [], []
