@@ -37,7 +37,7 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str) -> str:
 
     Args:
         body: the robots.txt.
-        other: a second version of the robots.txt, or None. If its verdict differs, the row has both.
+        other: a second version of the robots.txt, or None. If a verdict differs, the row has both.
         urls: one URL or path a line. A URL without a scheme is read as https, and a note says so.
         named: user agents in lines: product tokens with commas between them, or a header.
     """
