@@ -81,7 +81,8 @@ export function showFile({ rows, isCut, groups, lines }, lint) {
   const levels = Object.entries(lint?.counts || {}).map(([level, number]) => count(number, level));
   const found = lint ? `; lint: ${levels.join(", ") || "clean"}` : "";
   const cut = isCut ? " (the rest of the list is left out)" : "";
-  $("status").textContent = `${count(rows.length, "verdict")}${cut}, ${disallowed} disallowed${found}`;
+  const counted = `${count(rows.length, "verdict")}${cut}, ${disallowed} disallowed`;
+  $("status").textContent = counted + found;
 }
 
 /** Return the remarks about each line, by its number. */

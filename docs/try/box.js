@@ -42,7 +42,7 @@ export class Box {
     if (file) this.put(new Uint8Array(await file.slice(0, MOST_FILE).arrayBuffer()), file.name);
   }
 
-  /** Show bytes as text if the text is short and has the same bytes. Else keep them, with a note. */
+  /** Show bytes as text if the text is short and has the same bytes. Else keep them. */
   put(bytes, name = "the file") {
     const lines = bytes.reduce((sum, byte) => sum + (byte === 10), 0);
     const isShort = bytes.length <= MOST_TEXT && lines <= MOST_LINES;

@@ -12,7 +12,7 @@ lambda name, *values: getattr(questions, name)(
     *[value.to_bytes() if hasattr(value, "to_bytes") else value for value in values])`;
 
 async function start() {
-  new WebAssembly.Module(EMPTY_MODULE); // throws if a header forbids WebAssembly, where Pyodide would wait for ever
+  new WebAssembly.Module(EMPTY_MODULE); // It throws if a header forbids WebAssembly.
   self.pyodide = await loadPyodide({ lockFileContents });
   return self.pyodide.runPython(ASK);
 }
