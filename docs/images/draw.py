@@ -75,7 +75,7 @@ def ways() -> str:
         ("policy", "what it means now", "pure"),
     ]
     ended = [
-        ("refused", "ForbiddenByRobotsTxt", "out"),
+        ("forbidden", "ForbiddenByRobotsTxt", "out"),
         ("goes on", "to the downloader", "out"),
         ("Verdict", "rule, line, reason", "pure"),
         ("middleware", "obeying", ""),
