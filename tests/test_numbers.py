@@ -49,7 +49,7 @@ NUMBERS = [
     ("../ARCHITECTURE", "again after {} seconds", front.ASK_AGAIN_SECS),
     ("../ARCHITECTURE", "at most {} pieces", reader._MOST_PIECES),
     ("semantics", "for up to {} minutes, even if it expires", room.SERVED_SECS / 60),
-    ("sitemaps", "the spider reads {} entries", reader.MAX_ENTRIES),
+    ("sitemaps", "spider reads {} entries", reader.MAX_ENTRIES),
     ("sitemaps", "It keeps {} MiB of URLs", discovery._MOST_CHARS >> 20),
     ("sitemaps", "up to a {} hosts", spider._MOST_ASKED),
     ("sitemaps", "at most {} may be above a sitemap", urls.MOST_LEVELS),
