@@ -1,5 +1,6 @@
-"""One origin in, one outcome out: the request for a robots.txt, and what its server answered.
+"""The fetch of one robots.txt: an origin goes in, an outcome comes out.
 
-It knows Scrapy, `core` and `policy`, but not the requests that wait for the outcome.
+This package imports Scrapy, `core` and `policy`. It does not deal with the requests that wait for
+the outcome.
 Source: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3.
 """

@@ -1,8 +1,8 @@
-"""One request for a robots.txt, and what came of it: a response or an exception, as an `Outcome`.
+"""One request for a robots.txt, and how its response or exception becomes an `Outcome`.
 
-What an exception means is a table of names, not of classes: Twisted, OpenSSL, Scrapy's newer
-exceptions and the libraries behind other download handlers need not be importable. An exception
-that is not in the table is a failed fetch, too.
+A table gives each exception its meaning. It lists names of classes and not the classes, because
+Twisted, OpenSSL, Scrapy's newer exceptions and the libraries behind other download handlers need
+not be importable. An exception that the table does not list is a failed fetch as well.
 """
 
 from __future__ import annotations
@@ -27,22 +27,25 @@ from ..policy.outcome import Failure, Outcome, Unreachable, failed, outcome_of, 
 from ..policy.web_pages import HEADERS
 from ..settings import GbotSettings
 
-GRACE_SECS = 1.0  # extra time for a download handler to observe the time-out by itself
+# A download handler gets this much time after the time-out to end the download by itself.
+GRACE_SECS = 1.0
 
-# Bytes of a body, by Scrapy's own limit, which holds should Scrapy stop telling us of headers and
-# bytes. It is lifted for a response whose headers we are told of: that is cut at
-# GBOT_ROBOTS_MAX_BYTES. Some handlers have read it before, and drop a longer Content-Length.
+# Bytes. This is the value of Scrapy's own limit on a body. It protects a crawl if Scrapy ever stops
+# to signal headers and pieces of bodies. When the headers of a response are signalled, the limit
+# is lifted, because the body is then cut at GBOT_ROBOTS_MAX_BYTES. Some handlers have read the
+# limit before that. They drop a response with a longer Content-Length.
 MOST_DOWNLOADED = 16 * 2**20
-_FTP_FAILED = 503  # which Scrapy's FTP handler makes of most replies
-_LIMIT = "download_maxsize"  # Scrapy's request.meta key
-BODY_DECIDES = range(200, 300)  # with any other status the body is not needed
+_FTP_FAILED = 503  # Scrapy's FTP handler turns most replies of a server into this status.
+_LIMIT = "download_maxsize"  # a key of Scrapy's in request.meta
+BODY_DECIDES = range(200, 300)  # The body is needed for these statuses alone.
 _WITHOUT_BODY = frozenset({204, 304})
-# HTTP/2, whose frames say where a body ends, as download handlers name it
+# The names that download handlers give to HTTP/2. Its frames mark the end of a body.
 HTTP2 = frozenset({"h2", "HTTP/2"})
 
-# Present and empty, so that no middleware fills them in. Named as `Headers` has its keys: its own
-# methods would work these names out again for each request.
-CREDENTIALS = (b"Authorization", b"Cookie")  # but for what the project has set for the host
+# The request for a robots.txt has these headers, but empty, so that no middleware fills them in.
+# They are spelled like the keys of `Headers`, because its methods would normalise each name again
+# for each request. The project's own credentials for the host are not emptied.
+CREDENTIALS = (b"Authorization", b"Cookie")
 NEVER_SENT = (
     b"If-Match",
     b"If-Modified-Since",
@@ -53,24 +56,25 @@ NEVER_SENT = (
 )
 
 PROXY_HEADER = "Proxy-Authorization"
-# HttpProxyMiddleware's meta key: the proxy of the header, which it drops for another proxy
+# HttpProxyMiddleware stores under this meta key the proxy that the header was made for. It drops
+# the header if the request has another proxy.
 AUTHORISED = "_auth_proxy"
 
 _NAMES = {
     Failure.DNS: "CannotResolveHostError DNSLookupError",
     Failure.REFUSED: "ConnectionRefusedError DownloadConnectionRefusedError ConnectError",
-    # the last two of aiohttp and httpx
+    # The last two names are from aiohttp and httpx.
     Failure.RESET: "ConnectionLost ConnectionDone ConnectionResetError "
     "ServerDisconnectedError ReadError",
     Failure.TIMEOUT: "DownloadTimeoutError TimeoutError TCPTimedOutError UserTimeoutError",
-    # the last of h2
+    # The last name is from h2.
     Failure.TRUNCATED: "ResponseDataLossError _DataLoss PotentialDataLoss InvalidBodyLengthError",
     Failure.CHUNKING: "_MalformedChunkedDataError",
     Failure.TLS: "SSLError VerificationError CertificateError OpenSSL.SSL.Error",
-    Failure.NO_HTTP2: "InvalidNegotiatedProtocol",  # of Scrapy's HTTP/2 handler
-    # the last three of h2, aiohttp and httpx
+    Failure.NO_HTTP2: "InvalidNegotiatedProtocol",  # This name is from Scrapy's HTTP/2 handler.
+    # The last three names are from h2, aiohttp and httpx.
     Failure.INVALID: "ParseError ProtocolError BadHttpMessage RemoteProtocolError",
-    # the last two of aiohttp and httpx
+    # The last two names are from aiohttp and httpx.
     Failure.PROXY: "TunnelError ClientHttpProxyError ProxyError",
     Failure.CANCELLED: "DownloadCancelledError CancelledError",
     Failure.NO_HANDLER: "NotSupported UnsupportedURLSchemeError",
@@ -78,7 +82,7 @@ _NAMES = {
 _FAILURES: dict[str, Failure] = {}
 for _failure, _names in _NAMES.items():
     _FAILURES.update(dict.fromkeys(_names.split(), _failure))
-# What Scrapy raises for a page; before Scrapy 2.15, Twisted's exceptions.
+# The exceptions that Scrapy raises for pages. Before Scrapy 2.15, these are Twisted's.
 _SCRAPYS: dict[Failure, type[Exception]] = {
     Failure.DNS: getattr(exceptions, "CannotResolveHostError", twisted_errors.DNSLookupError),
     Failure.REFUSED: getattr(
@@ -86,67 +90,80 @@ _SCRAPYS: dict[Failure, type[Exception]] = {
     ),
     Failure.TIMEOUT: getattr(exceptions, "DownloadTimeoutError", twisted_errors.TimeoutError),
 }
-_SAYS_NO_MORE = {  # exceptions whose message only repeats the failure and the URL
+# The messages of these exceptions repeat the failure and the URL, and add nothing.
+_REDUNDANT = {
     "ConnectionRefusedError",
     "DownloadConnectionRefusedError",
     "DownloadTimeoutError",
     "TCPTimedOutError",
     "TimeoutError",
 }
-_NO_IPV6 = (  # of Scrapy's default resolver
+# Scrapy's default resolver does not resolve an IPv6 address.
+_NO_IPV6 = (
     "for an IPv6 address, set TWISTED_DNS_RESOLVER, or DNS_RESOLVER in an older Scrapy, to "
     "'scrapy.resolver.CachingHostnameResolver'"
 )
-# OpenSSL's word for the alert of a server that speaks none of the protocols it is offered (RFC 7301
-# 3.2). Of the handlers, only Scrapy's for HTTP/2 offers no HTTP/1.1.
+# OpenSSL's name for the alert of a server that supports none of the protocols which the client
+# offers (RFC 7301 3.2). Scrapy's HTTP/2 handler is the only one that does not offer HTTP/1.1.
 _NO_PROTOCOL = "no application protocol"
-# How a connection fails to begin. With a proxy, it is the connection to the proxy.
+# The connection was not made. If the request has a proxy, this was the connection to the proxy.
 _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
-_MOST_CAUSES = 10  # how far a chain of causes is followed
+_MOST_CAUSES = 10  # A longer chain of causes is not followed to its end.
 _DETAIL_CHARS = 1000
-# The reply of an FTP server without a login that it takes (RFC 959 4.2.2), as Twisted quotes it.
+# The reply of an FTP server that does not accept the login (RFC 959 4.2.2), as Twisted quotes it.
 _NOT_LOGGED_IN = re.compile(r"530[ -][^'\"\]]*")
 _USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
 
 
 class Exchange:
-    """One request for a robots.txt, and what came of it before any middleware changed that.
+    """One request for a robots.txt, and its response or exception before any middleware changed it.
 
-    It stops a download that is long enough. If another middleware sends the request again, the
+    The exchange stops a download that is long enough. If a middleware sends the request again, the
     exchange starts again.
+
+    Args:
+        robots_request: the request.
+        most_bytes: the download stops after more bytes of the body than this.
+        secs_left: for how many seconds a download handler may work on the request.
     """
 
     def __init__(self, robots_request: Request, most_bytes: int, secs_left: float = 0.0) -> None:
         self.robots_request = robots_request  # the request as the fetcher made it
-        # as the download handler got it; None if a middleware did not let it pass
+        # The request that the download handler got. It is None if no middleware let it pass.
         self.request: Request | None = None
-        self.headers = Headers()  # all those of the response
-        # for how many seconds a download handler may still have it
+        self.headers = Headers()  # all headers of the response
+        # How many seconds are left for a download handler.
         self.secs_left = secs_left
-        self.error: BaseException | None = None  # why there is no response
-        self.fault = ""  # `error` in words, if a middleware has failed
+        self.error: BaseException | None = None  # the reason why there is no response
+        self.fault = ""  # If a middleware has failed, this is `error` in words.
         self._most_bytes = most_bytes
-        self._proxy = robots_request.meta.get("proxy")  # of the request that needs the robots.txt
-        self._credentials = robots_request.headers.get(PROXY_HEADER)  # for that proxy
+        # The proxy of the page that needs the robots.txt, and the credentials for that proxy.
+        self._proxy = robots_request.meta.get("proxy")
+        self._credentials = robots_request.headers.get(PROXY_HEADER)
         self._forget_response()
 
     def _forget_response(self) -> None:
-        """Know nothing of a response."""
+        """Set all attributes that a response changes to their first values."""
         self.headers_came = False
-        # whether this exchange stopped the download: then a short body is not a lost one
+        # Whether this exchange stopped the download. If so, a short body is not a truncated one.
         self.stopped = False
-        # without Content-Encoding, so that no middleware decodes the body
+        # The response, without its Content-Encoding so that no middleware decodes the body.
         self.response: Response | None = None
-        # what the download handler raised, if it did
+        # The exception of the download handler.
         self._download_error: BaseException | None = None
         self._received = 0
 
     async def sent(self, send: Send, request: Request) -> Response:
-        """Let a download handler have the request for no longer than its time.
+        """Send `request` by a download handler, for no longer than `secs_left` and GRACE_SECS.
 
-        Some handlers ignore `download_timeout`. Of one that is cancelled, Scrapy waits for the end
-        for ever: asyncio's CancelledError is no `Exception`, Twisted's is. The time that a request
-        spends in the downloader's queue does not count.
+        Some handlers ignore `download_timeout`. If a handler ends with asyncio's CancelledError,
+        which is not an `Exception`, Scrapy waits for ever. So this method raises Twisted's
+        CancelledError in its place. The time that a request spends in the downloader's queue does
+        not count.
+
+        Raises:
+            TimeoutError: the time is over.
+            Exception: any exception of the download handler.
         """
         self.request = request
         request.meta[_LIMIT] = MOST_DOWNLOADED
@@ -167,21 +184,21 @@ class Exchange:
         return response
 
     def _take_out_headers(self, request: Request) -> None:
-        """Take out empty headers, which some handlers send, and credentials for another proxy."""
+        """Remove empty headers, as some handlers send them, and credentials for another proxy."""
         for name in (*CREDENTIALS, *NEVER_SENT):
             if not dict.get(request.headers, name):
                 dict.pop(request.headers, name, None)
         proxy = request.meta.get("proxy")
         is_for_this_proxy = proxy == request.meta.get(AUTHORISED, self._proxy)
-        # A middleware that has chosen the proxy has given its credentials, too.
+        # If a middleware has chosen the proxy, it has also set the credentials for that proxy.
         is_of_a_middleware = request.headers.get(PROXY_HEADER) != self._credentials
         if not proxy or not (is_for_this_proxy or is_of_a_middleware):
             request.headers.pop(PROXY_HEADER, None)
 
     def goes_on(self, data: bytes) -> bool:
-        """Note the headers, or a piece of the body.
+        """Note the headers (`data` is b"") or a piece of the body; return whether to go on.
 
-        Return whether more is wanted: one byte more than the parser reads.
+        The download goes on until the body has one byte more than the parser reads.
         """
         self.headers_came = True
         if self.request is not None:
@@ -191,18 +208,19 @@ class Exchange:
         return not self.stopped
 
     def keep_response(self, response: Response) -> None:
-        """Keep what a download handler has returned, without its Content-Encoding.
+        """Keep the response of a download handler, and remove its Content-Encoding.
 
-        So no middleware decodes the body.
+        Without that header no middleware decodes the body.
         """
         self.response = response
         self.headers = response.headers.copy()
         response.headers.pop("Content-Encoding", None)
 
     def flag_unknown_length(self) -> None:
-        """Flag the response "partial" if nothing says where its body ends (RFC 9112 6.3).
+        """Flag the response "partial" if no header marks the end of its body (RFC 9112 6.3).
 
-        Scrapy's default download handler does so itself, and returns no header that says it.
+        Scrapy's default download handler sets this flag itself. It removes the headers that mark
+        the end, so this method is not for its responses.
         """
         response = self.response
         if response is None or response.status in _WITHOUT_BODY or response.protocol in HTTP2:
@@ -213,18 +231,18 @@ class Exchange:
 
     @property
     def has_proxy(self) -> bool:
-        """Whether the request went to a proxy, as it was sent in the end."""
+        """Whether the request was sent to a proxy. Middlewares may have chosen that proxy."""
         return bool(self.proxy)
 
     @property
     def proxy(self) -> str:
-        """Host and port of that proxy, without a password; "" if there is none."""
+        """Host and port of the proxy, without user and password; "" if there is no proxy."""
         request = self.request or self.robots_request
         proxy = safe_str(request.meta.get("proxy") or "")
         return proxy.rpartition("@")[2].rpartition("//")[2].rstrip("/")
 
     def proxy_failure(self, response: Response) -> Unreachable | None:
-        """The outcome of `response` if a proxy says that it is its own; None if none says so."""
+        """The outcome of `response` if its headers declare an error of a proxy; otherwise None."""
         of_squid = response.headers.get("X-Squid-Error")
         fault = headers.proxy_fault(response.headers.getlist("Proxy-Status"), of_squid)
         if not fault:
@@ -234,25 +252,25 @@ class Exchange:
 
     @property
     def refused_login(self) -> str:
-        """The reply of an FTP server that refuses the login; "" if it does not, or is none."""
+        """The reply of an FTP server that does not accept the login; "" in any other case."""
         if not self.robots_request.url.startswith("ftp:"):
             return ""
-        said = ""
+        text = ""
         if self.error is not None:
-            said = safe_str(self.error)
+            text = safe_str(self.error)
         elif self.response is not None and self.response.status == _FTP_FAILED:
-            said = self.response.body[:_DETAIL_CHARS].decode("latin-1")
-        reply = _NOT_LOGGED_IN.search(said)
+            text = self.response.body[:_DETAIL_CHARS].decode("latin-1")
+        reply = _NOT_LOGGED_IN.search(text)
         if reply is None:
             return ""
         return reply[0].strip()
 
     def fault_in(self, error: BaseException) -> str:
-        """Return the fault of a middleware in words.
+        """Return the fault of a middleware in words, or "" if `error` is not such a fault.
 
-        It is an empty text if `error` is a failed download or an `IgnoreRequest`. A middleware may
-        end a request with an error of Scrapy's or Twisted's downloads, which is no fault. An error
-        of Python's own, such as TimeoutError, comes from a call that the middleware made itself.
+        A failed download is not a fault, and neither is an `IgnoreRequest`. A middleware may also
+        raise a download error of Scrapy or Twisted on purpose. But a built-in exception, such as
+        TimeoutError, comes from a call that the middleware made itself, so it is a fault.
         """
         if error is self._download_error or isinstance(error, IgnoreRequest):
             return ""
@@ -262,9 +280,9 @@ class Exchange:
         return f"{type(error).__name__}: {safe_str(error)}"
 
     def outcome(self, response: Response, url: str, settings: GbotSettings) -> Outcome:
-        """What the response to `url` means.
+        """The meaning of the response to `url`.
 
-        The status decides unless it is a 2xx, whatever happened to the body.
+        If the status is not 2xx, it decides alone, even if the body was lost.
         """
         lost = None
         body = b""
@@ -277,7 +295,7 @@ class Exchange:
             lost = failed(Failure.TRUNCATED)
         if lost is not None and response.status in BODY_DECIDES:
             return lost
-        # They say whose answer it is, and in which code page.
+        # These headers show who answered, and declare the charset.
         decisive = {
             name: (response.headers.get(name) or b"").decode("latin-1")
             for name in (*HEADERS, "content-type")
@@ -297,7 +315,7 @@ class Exchange:
         )
 
     def _body(self, response: Response, max_bytes: int) -> tuple[bytes, bool]:
-        """Return the body without its codings, and whether there was more.
+        """Return the decoded body, and whether it was cut at `max_bytes`.
 
         Raises:
             DecodeError: a coding cannot be undone.
@@ -307,9 +325,11 @@ class Exchange:
             raise EOFError
         if "download_stopped" in response.flags and not self.stopped:
             raise EOFError
-        if self.request is not None and self.request.method == "HEAD":  # by a middleware
+        # A middleware may have changed the method.
+        if self.request is not None and self.request.method == "HEAD":
             raise EOFError
-        transfer = _codings(self.headers, "Transfer-Encoding")  # some handlers leave them in
+        # Some handlers undo "chunked" alone, and leave other codings in the body.
+        transfer = _codings(self.headers, "Transfer-Encoding")
         if {name.strip() for name in transfer.split(",")} - {"", "chunked", "identity"}:
             raise DecodeError(f"Transfer-Encoding {transfer[:80]!r} was not undone")
         return decoded(
@@ -333,10 +353,10 @@ def failure_of(error: BaseException, *, proxy: str = "", host: str = "") -> Unre
     URLs are left out.
 
     Args:
-        error: what the download handler, or a middleware, raised.
-        proxy: host and port of the proxy that the request went to: it was the proxy that was not
-            found, or that refused the connection. "" if there was none.
-        host: whose robots.txt was asked for, in the form of `Origin.host`.
+        error: the exception of the download handler or of a middleware.
+        proxy: host and port of the proxy to which the request was sent, or "". If the request has
+            a proxy, a failed name look-up or a refused connection is a failure of the proxy.
+        host: the host of the robots.txt, in the form of `Origin.host`.
     """
     detail = _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS])
     if isinstance(error, IgnoreRequest):
@@ -344,8 +364,8 @@ def failure_of(error: BaseException, *, proxy: str = "", host: str = "") -> Unre
     failure = _failure_in([*_meanings(error), Failure.OTHER])
     if failure is Failure.TLS and _NO_PROTOCOL in detail:
         failure = Failure.NO_HTTP2
-    says_no_more = type(error).__name__ in _SAYS_NO_MORE and failure in _SCRAPYS
-    if says_no_more or failure is Failure.NO_HTTP2:
+    is_redundant = type(error).__name__ in _REDUNDANT and failure in _SCRAPYS
+    if is_redundant or failure is Failure.NO_HTTP2:
         detail = ""
     if failure is Failure.DNS and host.startswith("["):
         detail = _NO_IPV6
@@ -358,37 +378,43 @@ def failure_of(error: BaseException, *, proxy: str = "", host: str = "") -> Unre
 
 
 def _failure_in(meanings: Sequence[Failure]) -> Failure:
-    """Choose of what an exception and its causes mean, the most specific first."""
+    """Choose one of the `meanings` of an exception and its causes.
+
+    There is at least one. The most specific comes first.
+    """
     first = meanings[0]
     if Failure.PROXY in meanings:
         return Failure.PROXY
-    # Some handlers say "refused" of each connection that is not made, also of one whose server has
-    # answered by a TLS alert.
+    # Some handlers raise the same exception for each connection that is not made, even if the
+    # server has accepted it and sent a TLS alert.
     if first is Failure.REFUSED and Failure.TLS in meanings:
         return Failure.TLS
     return first
 
 
 def error_of(failure: Failure | None, why: str) -> Exception | None:
-    """Return what Scrapy raises for a page whose download ends in `failure`; None if nothing."""
+    """Return the exception that Scrapy raises for a page whose download ends in `failure`.
+
+    Return None if Scrapy has no exception for it.
+    """
     if failure not in _SCRAPYS:
         return None
     return _SCRAPYS[failure](why)
 
 
 def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
-    """Yield what an exception means, the most specific first.
+    """Yield the meanings of an exception, the most specific first.
 
-    First come Twisted's reasons, then the exception itself, then its cause. Twisted wraps the
-    reasons of a failed response, as its own `Failure`s, in another exception. Their values may be
-    texts.
+    The order is the exception's `reasons`, the exception itself, its cause. Twisted wraps the
+    reasons why a response failed in another exception. Each reason is a Twisted `Failure`, whose
+    value may be a text. A chain of more than `depth` exceptions is not followed to its end.
     """
     if error is None or not depth:
         return
     for reason in getattr(error, "reasons", None) or ():
         value = getattr(reason, "value", reason)
         yield from _meanings(value, depth - 1)
-        # Twisted's HTTP client raises these at what it cannot read.
+        # Twisted's HTTP client raises these for a response that it cannot parse.
         if isinstance(value, (KeyError, ValueError)):
             yield Failure.INVALID
     for cls in type(error).__mro__:
@@ -396,8 +422,8 @@ def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
             if name in _FAILURES:
                 yield _FAILURES[name]
     cause = getattr(error, "__cause__", None)
-    # httpcore2 does not name the cause of what it raises. The context of an exception that is no
-    # cause itself may be anything that its raiser was busy with.
+    # httpcore2 raises exceptions without a cause, so their context is read when they are themselves
+    # a cause. The context of the first exception may have nothing to do with the failure.
     if cause is None and depth < _MOST_CAUSES:
         cause = getattr(error, "__context__", None)
     yield from _meanings(cause, depth - 1)

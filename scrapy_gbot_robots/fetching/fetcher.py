@@ -1,4 +1,4 @@
-"""Fetching one robots.txt: an origin in, an `Outcome` out, whatever the server or the settings do.
+"""Fetch one robots.txt: an origin goes in, and an `Outcome` comes out, whatever the server does.
 
 The request goes through Scrapy's engine and downloader middlewares like any other, so that proxies,
 user agents, delays and other download handlers apply. The response is taken from the download
@@ -64,22 +64,25 @@ from .exchange import (
 )
 from .private_hosts import leads_inside
 
-PRIORITY = 1000  # as in Scrapy's own middleware: pages wait for it
+# Scrapy's own middleware uses the same priority, because pages wait for a robots.txt.
+PRIORITY = 1000
 
-# Robots.txt requests at a time, beside CONCURRENT_REQUESTS. Each is a socket: at most a quarter of
-# the open files that the process may have. Windows tells no such limit.
+# How many robots.txt requests may be sent at the same time, in addition to CONCURRENT_REQUESTS.
+# Each needs a socket, so they take at most a quarter of the files that the process may have open,
+# within these two bounds. Windows does not report how many files that is.
 FEWEST_SOCKETS = 256
 MOST_SOCKETS = 2048
 MOST_UNDER_WAY = min(
     MOST_SOCKETS, max(FEWEST_SOCKETS, getattr(os, "sysconf", lambda _: 0)("SC_OPEN_MAX") // 4)
 )
 
-_READ_IN_THREAD_BYTES = 8 * 2**10  # as served; a longer body may take milliseconds to read
+# A thread reads longer bodies, because that may take milliseconds. The length is before decoding.
+_READ_IN_THREAD_BYTES = 8 * 2**10
 
 _ANONYMOUS = {"ftp_user": "anonymous", "ftp_password": "guest"}
 
-# Keeps Scrapy's own middlewares from changing, dropping or storing a robots.txt, or from adding to
-# its request.
+# These meta keys keep Scrapy's own middlewares from changing, dropping or storing a robots.txt, and
+# from adding to its request.
 _OWN_META = {
     "allow_offsite": True,
     "dont_cache": True,
@@ -87,24 +90,25 @@ _OWN_META = {
     "dont_obey_robotstxt": True,
     "dont_redirect": True,
     "dont_retry": True,
-    # a response that lost data then comes with its status and a flag
+    # With this, a truncated response is returned with its status and a flag.
     "download_fail_on_dataloss": False,
     "download_maxsize": MOST_DOWNLOADED,
     "download_warnsize": 0,
-    # whatever FTP_USER says, unless this is refused (Google's page, "File location")
+    # FTP_USER is used only if the server does not accept an anonymous login (Google's page, "File
+    # location").
     **_ANONYMOUS,
     "handle_httpstatus_all": True,
 }
 
-# Scrapy says which codings may come, as for pages: scrapy-zyte-api warns of any other
-# Accept-Encoding. But before 2.18 it may ask for a zstd that only it can undo.
+# Accept-Encoding is left to Scrapy, because scrapy-zyte-api warns of any other value. But Scrapy
+# before 2.18 may offer zstd, which this plugin cannot decode there.
 _HEADERS: dict[str, bytes] = {}
 if version_info < (2, 18) and b"zstd" in ACCEPTED_ENCODINGS:
     _HEADERS["Accept-Encoding"] = b"gzip, deflate"
 
-# Of one kind; a broad crawl has thousands, which the stats count.
+# This many warnings of one kind are logged. A broad crawl has thousands; the stats count them all.
 MOST_WARNED = 10
-_STATUS_ONLY = -1  # bytes: the download stops as soon as the headers are there
+_STATUS_ONLY = -1  # With this many bytes, the download stops as soon as the headers have come.
 logger = logging.getLogger(__name__)
 
 
@@ -117,18 +121,21 @@ class Fetcher:
         self._places = DeferredSemaphore(MOST_UNDER_WAY)
         self._overhearing = Overhearing(crawler)
         self._connections = RobotsConnections(crawler, MOST_UNDER_WAY)
-        self._sees_downloads: bool | None = None  # whether each passes `_send_now`
-        self._refused_private = 0
+        # Whether each download goes through `_send_now`; None until the first robots.txt request.
+        self._sees_downloads: bool | None = None
+        self._private_redirects = 0
         self._has_warned_of_limit = False
-        self._faults: set[type] = set()  # of middlewares, that have been logged
+        self._logged_faults: set[type] = set()  # classes of middlewares' exceptions
 
     def make_robots_request(self, url: str, request: Request | None) -> Request:
         """Return the request for the robots.txt at `url`.
 
-        `request` is the request that needs it, or None.
-
-        Override this method if the crawl needs another request, such as one for a browser's
+        Override this method if the crawl needs another request, for example one for a browser's
         download handler.
+
+        Args:
+            url: the URL of a robots.txt, or the URL to which a robots.txt redirects.
+            request: the request of the page that needs the robots.txt, or None.
         """
         page = request or Request(url)
         keys = (*self._settings.meta_keys, AUTHORISED)
@@ -141,8 +148,8 @@ class Fetcher:
             meta={key: page.meta[key] for key in keys if key in page.meta},
         )
         # Scrapy's HttpProxyMiddleware takes user and password out of the proxy's URL and puts them
-        # into a header. A request that is redirected or tried again has been through it: its
-        # `proxy` meta key is not enough any more.
+        # into a header. It has processed a request that is redirected or sent again, so in such a
+        # request the `proxy` meta key alone is not enough.
         if robots_request.meta.get("proxy") and PROXY_HEADER in page.headers:
             robots_request.headers[PROXY_HEADER] = page.headers[PROXY_HEADER]
         return robots_request
@@ -150,12 +157,12 @@ class Fetcher:
     async def fetch(self, origin: Origin, request: Request | None = None) -> Outcome:
         """Fetch the robots.txt of `origin`, follow redirects, and return the outcome.
 
-        A failure is an outcome, too.
+        A failure is returned as an outcome and not raised.
 
         Args:
             origin: the origin of the robots.txt.
-            request: the request that needs the robots.txt. The fetch takes the meta keys of
-                `GBOT_ROBOTS_META_KEYS` from it, and the credentials for its proxy.
+            request: the request that needs the robots.txt. The request for the robots.txt copies
+                the meta keys of `GBOT_ROBOTS_META_KEYS` and the credentials for the proxy from it.
         """
         secs_left = self._settings.timeout_secs
         trail = [origin.robots_url]
@@ -185,7 +192,7 @@ class Fetcher:
         return outcome
 
     async def _hop_or_outcome(self, exchange: Exchange, trail: list[str]) -> str | Outcome:
-        """Return where the last URL of `trail` redirects to, or what its response means."""
+        """Return the URL to which the last URL of `trail` redirects, or the outcome."""
         answer = exchange.response
         if answer is None:
             error = exchange.error
@@ -199,9 +206,9 @@ class Fetcher:
             return failure_of(error, proxy=exchange.proxy, host=Origin.of(trail[-1]).host)
         if exchange.refused_login:
             return failed(Failure.LOGIN, exchange.refused_login)
-        of_a_proxy = exchange.proxy_failure(answer)
-        if of_a_proxy is not None:
-            return of_a_proxy
+        proxy_failure = exchange.proxy_failure(answer)
+        if proxy_failure is not None:
+            return proxy_failure
         if answer.status in REDIRECTS:
             return await self._next_hop(answer, trail, exchange.secs_left)
         read = partial(exchange.outcome, answer, trail[-1], self._settings)
@@ -214,7 +221,7 @@ class Fetcher:
     ) -> str | Outcome:
         """Return the URL to fetch after a redirect, or the outcome if there is none.
 
-        It takes at most `secs_left` seconds.
+        The look-up of the new host takes at most `secs_left` seconds.
         """
         hop = next_hop(answer.status, answer.headers.get("Location"), trail)
         if not isinstance(hop, str) or not self._settings.deny_private:
@@ -222,15 +229,15 @@ class Fetcher:
         try:
             inside = await within(max(0.0, secs_left), leads_inside(hop, trail[-1]))
         except TimeoutError:
-            return failed(Failure.TIMEOUT, f"it was not found where {hop} is")
+            return failed(Failure.TIMEOUT, f"no address was found in time for {hop}")
         if not inside:
             return hop
         self._crawler.stats.inc_value("gbot_robots/redirects/denied")
-        self._refused_private += 1
-        if self._refused_private <= MOST_WARNED:
+        self._private_redirects += 1
+        if self._private_redirects <= MOST_WARNED:
             logger.warning(
-                "%s redirects to a private address, which GBOT_ROBOTS_DENY_PRIVATE refuses; "
-                "it counts as a 404: %s",
+                "%s redirects to a private address, which GBOT_ROBOTS_DENY_PRIVATE does not "
+                "allow, so it counts as a 404: %s",
                 trail[0],
                 shown(hop),
             )
@@ -239,15 +246,15 @@ class Fetcher:
     async def _ask(
         self, url: str, origin: Origin, request: Request | None, secs_left: float
     ) -> Exchange:
-        """Request `url`, for the robots.txt of `origin`.
+        """Request `url`, for the robots.txt of `origin`. In two cases, request it a second time.
 
-        If an FTP server refuses the anonymous login, request it with the login of the page.
+        If an FTP server does not accept the anonymous login, the second request has the login of
+        the page.
 
-        If the response breaks off after its headers, request it again for the status alone.
-
-        Most statuses decide without the body (Google's page, "HTTP status codes"). But no download
-        handler tells the status of a response whose body hangs or is reset. The second request has
-        half of the time at most, so that redirects that hang one after another come to an end.
+        If the response breaks off after its headers, the second request is for the status alone.
+        Most statuses decide without the body (Google's page, "HTTP status codes"). But if a body
+        hangs or is reset, no download handler returns the status. The second request takes half of
+        `secs_left` at most, so that a chain of redirects that hang comes to an end.
         """
         send = partial(self._send, url, origin, request)
         exchange = await send(secs_left, self._settings.max_bytes)
@@ -270,11 +277,14 @@ class Fetcher:
         most_bytes: int,
         ftp_login: Mapping[str, Any] = _ANONYMOUS,
     ) -> Exchange:
-        """Send a request for `url` through Scrapy's engine; return what came in `secs_left`."""
+        """Send a request for `url` through Scrapy's engine; return its exchange after it has ended.
+
+        The download takes no longer than `secs_left` seconds.
+        """
         robots_request = self.make_robots_request(url, request)
         exchange = Exchange(robots_request, most_bytes, secs_left)
         if not exchange.has_proxy and not may_resolve(Origin.of(url).host):
-            # Twisted's resolver fails over such a name, and the download lasts to its time-out.
+            # Twisted's resolver fails on such a name, and the download lasts until its time-out.
             exchange.error = error_of(Failure.DNS, "DNS cannot have such a name")
             return exchange
         own_meta = {
@@ -284,7 +294,7 @@ class Fetcher:
             LISTENER: exchange,
         }
         robots_request.meta.update(own_meta)
-        if self._sees_downloads is None:  # there is no downloader before the crawl has begun
+        if self._sees_downloads is None:  # The crawl has a downloader only after it has begun.
             self._sees_downloads = around_sending(self._crawler, self._send_now)
         await maybe_deferred_to_future(self._places.acquire())
         try:
@@ -294,7 +304,7 @@ class Fetcher:
                     self._crawler, robots_request, self._settings.timeout_secs, own_meta
                 )
             if exchange.request is None:
-                # It is from a middleware that answers by itself, such as a cache.
+                # The response is from a middleware, for example a cache.
                 exchange.response = response
                 exchange.headers = response.headers
             else:
@@ -303,7 +313,7 @@ class Fetcher:
                     exchange.flag_unknown_length()
         except (Exception, asyncio.CancelledError) as error:
             is_cancelled = isinstance(error, (CancelledError, asyncio.CancelledError))
-            # this look-up; otherwise it is the download
+            # When the crawl closes, this look-up was cancelled; at other times, the download was.
             if is_cancelled and is_closing(self._crawler):
                 raise
             exchange.error = error
@@ -311,15 +321,15 @@ class Fetcher:
                 exchange.fault = exchange.fault_in(error)
         finally:
             self._places.release()
-            # otherwise it would keep the body in memory
+            # The exchange has the body, so the request would keep that in memory.
             robots_request.meta.pop(LISTENER, None)
             robots_request.meta.update(_ANONYMOUS)
-            # otherwise an archive would contain them
+            # A record of the crawl must not contain passwords.
             for name in (PROXY_HEADER, *CREDENTIALS):
                 robots_request.headers.pop(name, None)
         kind = type(exchange.error)
-        if exchange.fault and kind not in self._faults:
-            self._faults.add(kind)
+        if exchange.fault and kind not in self._logged_faults:
+            self._logged_faults.add(kind)
             sentence = "A downloader middleware failed on the request for %s: %s"
             logger.error(sentence, shown(url), shown(exchange.fault), exc_info=exchange.error)
         return exchange
@@ -327,36 +337,40 @@ class Fetcher:
     def _ftp_login(self, request: Request | None) -> dict[str, Any] | None:
         """The login with which Scrapy requests the page by FTP; None if that is anonymous."""
         settings = self._crawler.settings
-        of_page = {} if request is None else request.meta
-        user = of_page.get("ftp_user", settings["FTP_USER"])
+        page_meta = {} if request is None else request.meta
+        user = page_meta.get("ftp_user", settings["FTP_USER"])
         if not user or user == _ANONYMOUS["ftp_user"]:
             return None
         return {
             "ftp_user": user,
-            "ftp_password": of_page.get("ftp_password", settings["FTP_PASSWORD"]),
+            "ftp_password": page_meta.get("ftp_password", settings["FTP_PASSWORD"]),
         }
 
     def _expect_headers(self, exchange: Exchange) -> None:
-        """Warn once if Scrapy has not told of the headers of a response, as it tells of all."""
+        """Warn once if Scrapy's own HTTP handler has not signalled the headers of a response."""
         request = exchange.request
         if request is None or exchange.headers_came or self._has_warned_of_limit:
             return
         if is_http_of_scrapy(self._crawler, request):
             self._has_warned_of_limit = True
             logger.warning(
-                "Scrapy has not told of the headers of %s, so robots.txt files are not cut at "
-                "GBOT_ROBOTS_MAX_BYTES while they are downloaded, but dropped at %d MiB. Please "
-                "report this, with your version of Scrapy",
+                "Scrapy has not signalled the headers of %s. So the download of a robots.txt does "
+                "not stop at GBOT_ROBOTS_MAX_BYTES, and fails above %d MiB. Please report this, "
+                "with your version of Scrapy",
                 shown(request.url),
                 MOST_DOWNLOADED // 2**20,
             )
 
     def _set_credentials(self, robots_request: Request, *, at_home: bool) -> None:
-        """Let a request have the credentials that the project has set for its host, and no others.
+        """Set the credentials that the project has for the host of a request, and no others.
 
-        These are the headers of Scrapy's HTTPAUTH settings and of `robots_request`. Headers
-        that it may not have are there, but empty, so that no middleware adds them; the exchange
-        takes them out before it sends.
+        They come from Scrapy's HTTPAUTH settings and from the headers of `robots_request`. The
+        headers that the request must not have are set to empty lists, so that no middleware adds
+        them. The exchange removes these before it sends the request.
+
+        Args:
+            robots_request: the request; its headers are changed.
+            at_home: whether the credentials may be sent to its URL, see `is_at_home`.
         """
         headers = robots_request.headers
         dict.update(headers, {name: [] for name in NEVER_SENT})
@@ -370,7 +384,7 @@ class Fetcher:
             dict.setdefault(headers, name, [])
 
     async def _send_now(self, send: Send, request: Request) -> Response:
-        """Send a request of the crawl; one for a robots.txt is sent by its exchange."""
+        """Send a request of the crawl. A request for a robots.txt is sent by its exchange."""
         exchange = request.meta.get(LISTENER)
         if not isinstance(exchange, Exchange):
             return await send(request)
@@ -381,7 +395,11 @@ class Fetcher:
 
 
 def is_at_home(url: str, origin: Origin) -> bool:
-    """Whether credentials for `origin` may go to `url`: there, or to its https of the same host."""
+    """Whether credentials for `origin` may be sent to `url`.
+
+    They may if `url` has this origin. Credentials for http on the default port may also be sent to
+    https on the default port of the same host.
+    """
     homes = [origin]
     if str(origin) == f"http://{origin.host}":
         homes.append(Origin.of(f"https://{origin.host}"))

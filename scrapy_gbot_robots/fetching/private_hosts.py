@@ -2,13 +2,13 @@
 
 A public site should not send a crawl to such a host.
 
-`is_private` looks at the text of a host alone. `leads_inside` also asks for the addresses of a
-name, for `GBOT_ROBOTS_DENY_PRIVATE`. The reactor's resolver is asked, since connections use the
-same one, and Scrapy's own caches its replies. Warning: with another resolver, or without a reactor,
-the name may resolve to another address when the connection is made (DNS rebinding).
-Sources: the IANA registries of special-purpose addresses, as the standard library's `ipaddress` has
-them; for names RFC 6761 (localhost), RFC 6762 (local), RFC 8375 (home.arpa), ICANN's resolution
-2024.07.29.06 (internal).
+`is_private` looks at the text of a host alone. `leads_inside`, for `GBOT_ROBOTS_DENY_PRIVATE`, also
+looks up the addresses of a name. It uses the reactor's resolver, because connections use it as
+well, and Scrapy's default resolver caches its results. Warning: with another resolver, or without a
+reactor, the name may resolve to another address when the connection is made (DNS rebinding).
+Sources: for addresses the IANA registries of special-purpose addresses, which the standard
+library's `ipaddress` implements; for names RFC 6761 (localhost), RFC 6762 (local), RFC 8375
+(home.arpa) and ICANN's resolution 2024.07.29.06 (internal).
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _WITH_IPV4_AT_THE_END = (
     IPv6Network("::ffff:0:0/96"),  # RFC 4291 2.5.5.2
     IPv6Network("::ffff:0:0:0/96"),  # RFC 2765 (SIIT)
 )
-_PRIVATE = (  # that not every Python's `ipaddress` calls so
+# Not every version of Python's `ipaddress` treats these networks as private.
+_PRIVATE = (
     IPv4Network("192.0.0.0/24"),  # RFC 6890 (protocol assignments)
     IPv4Network("224.0.0.0/4"),  # RFC 5771 (multicast)
     IPv6Network("64:ff9b:1::/48"),  # RFC 8215 (a network's own NAT64)
@@ -44,13 +45,13 @@ _PRIVATE = (  # that not every Python's `ipaddress` calls so
 
 
 def is_private(host: str) -> bool | None:
-    """Whether `host`, in the form of `Origin.host`, is private by its text.
+    """Whether the text of `host`, in the form of `Origin.host`, shows that it is private.
 
-    The answer is None for a name, which may be either.
+    Return None if the text does not decide, which is so for most names.
 
-    An IPv4 address counts in all spellings that a system's resolver takes (`127.1`, `0x7f000001`,
-    `2130706433`). A name without a dot is private: no such name is public, but one may resolve on
-    the machine or in its domain.
+    An IPv4 address may have any spelling that a system's resolver accepts (`127.1`, `0x7f000001`,
+    `2130706433`). A name without a dot is private, because such names are not public, but may
+    resolve on the machine or in its domain.
     """
     name = host.rstrip(".").lower()
     address = _address_of(name)
@@ -62,9 +63,9 @@ def is_private(host: str) -> bool | None:
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether `host`, in the form of `Origin.host`, means whoever asks for it: a loopback address.
+    """Whether the text of `host`, in the form of `Origin.host`, names the machine that connects.
 
-    Its text alone counts. An IPv4 address counts in all spellings.
+    These are the loopback and unspecified addresses, in all spellings, and "localhost".
     """
     name = host.rstrip(".").lower()
     if name in {"localhost", "localhost.localdomain"} or name.endswith(".localhost"):
@@ -75,12 +76,12 @@ def is_this_machine(host: str) -> bool:
     forms = [address]
     if isinstance(address, IPv6Address):
         forms += filter(None, [_ipv4_in(address)])
-    # connections to an unspecified address reach the machine, too
+    # A connection to an unspecified address reaches the machine as well.
     return any(form.is_loopback or form.is_unspecified for form in forms)
 
 
 def _address_of(name: str) -> IPv4Address | IPv6Address | None:
-    """The IP address that a host is; None if it is a name."""
+    """The IP address in the text of a host; None if the host is a name."""
     try:
         if name.startswith("["):
             return IPv6Address(name.strip("[]"))
@@ -92,7 +93,7 @@ def _address_of(name: str) -> IPv4Address | IPv6Address | None:
 def _is_private(address: IPv4Address | IPv6Address) -> bool:
     """Whether no public host can have `address`.
 
-    It is loopback, link-local, shared, reserved, multicast, or the like.
+    Examples are loopback, link-local, shared, reserved and multicast addresses.
     """
     if isinstance(address, IPv6Address):
         inner = _ipv4_in(address)
@@ -104,7 +105,7 @@ def _is_private(address: IPv4Address | IPv6Address) -> bool:
 
 
 def _ipv4_in(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that an IPv6 address carries; None if it carries none."""
+    """The IPv4 address inside an IPv6 address; None if there is none."""
     if any(address in network for network in _WITH_IPV4_AT_THE_END):
         return IPv4Address(address.packed[-4:])
     if address.teredo is not None:
@@ -114,11 +115,15 @@ def _ipv4_in(address: IPv6Address) -> IPv4Address | None:
 
 
 async def leads_inside(url: str, found_at: str) -> bool:
-    """Whether `url` may lead to a private address from outside.
+    """Whether `url` may lead to a private address, although `found_at` is public.
 
-    `found_at` is the URL that names it: it is inside if it has the same host, or only private
-    addresses. A name that does not resolve here is not private: it leads
-    nowhere, or a proxy resolves it. Both arguments are http, https or ftp URLs.
+    A host that is itself private may lead to private addresses, and each host may lead to itself.
+    A name that does not resolve here is not private, because it leads nowhere or a proxy resolves
+    it.
+
+    Args:
+        url: an http, https or ftp URL.
+        found_at: the http, https or ftp URL that redirects to `url`, or lists it.
     """
     host = Origin.of(url).host
     finder = Origin.of(found_at).host
@@ -129,7 +134,7 @@ async def leads_inside(url: str, found_at: str) -> bool:
 
 
 async def _are_private(host: str) -> list[bool]:
-    """Whether each address of `host` is private. Of several, the connection may go to any."""
+    """For each address of `host`, whether it is private. A connection may use any of them."""
     by_text = is_private(host)
     if by_text is not None:
         return [by_text]

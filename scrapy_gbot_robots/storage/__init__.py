@@ -1,6 +1,6 @@
-"""Where entries are kept between runs: memory, one SQLite file, or a Redis.
+"""The storages that keep entries between runs: memory, one SQLite file, or a Redis.
 
-It knows `core`, `policy` and its driver; a storage in trouble raises `StorageError` and nothing
-else.
+This package imports `core`, `policy` and the drivers. A storage that fails raises `StorageError`
+and no other exception.
 Source: our own contract, `storage.base.Storage`.
 """

@@ -1,8 +1,8 @@
-"""What helps when a Redis or a SQLite file fails, by the kind of the error.
+"""Advice for the user when a Redis or a SQLite file fails, by the kind of the error.
 
-Errors of redis-py are told apart by the names of their classes, since those of valkey-py have the
-same names. redis-py takes the code, such as MOVED, out of the text of an error. An error that a
-script ends with has the class `ResponseError` as a rule, so its text counts, too.
+The kind follows from the name of the error's class, because redis-py and valkey-py use the same
+names. redis-py removes the code, such as MOVED, from the text of an error. If a script fails, the
+class is usually `ResponseError`, so the text of the error is read as well.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ DATABASE = (
     f"Let {_SETTINGS} name a database that this Redis has. If it is a node of a cluster, see "
     f"{_PAGE}#sentinels-and-clusters"
 )
-DISK = "Free or repair the disk of this Redis, which refuses to write"
-LOADING = "This Redis has just started and reads its data; nothing has to be done"
+DISK = "This Redis cannot write to its disk: free some space, or repair the disk"
+LOADING = "This Redis has just started and is still loading its data; there is nothing to do"
 TLS = "Check the certificates, and that the URL begins with rediss:// if this Redis uses TLS"
 
 
 class _Kind(NamedTuple):
-    """Errors against which the same helps."""
+    """Errors that have the same remedy."""
 
-    classes: frozenset[str]  # their names
-    words: tuple[str, ...]  # in the texts of others, in lower case
-    advice: str
+    classes: frozenset[str]  # the names of their classes
+    words: tuple[str, ...]  # An error with one of these words in its text belongs here. Lower case.
+    advice: str  # a sentence without its full stop
 
 
 def _kind(classes: str, advice: str, *words: str) -> _Kind:
     return _Kind(frozenset(classes.split()), words, advice)
 
 
-# The first kind that fits counts: a wrong password is a `ConnectionError`, too.
+# The first kind that fits decides. The order matters; a wrong password is also a `ConnectionError`.
 _KINDS = (
     _kind(
         "AuthenticationError AuthenticationWrongNumberOfArgsError AuthorizationError",
@@ -74,7 +74,7 @@ _KINDS = (
 
 
 def on_redis(error: BaseException) -> str:
-    """Return what helps against an error of a client of Redis."""
+    """Return the advice for an error of a Redis client: a sentence without its full stop."""
     classes = {cls.__name__ for cls in type(error).__mro__}
     text = str(error).lower()
     for kind in _KINDS:
@@ -83,13 +83,13 @@ def on_redis(error: BaseException) -> str:
     return NO_CONNECTION
 
 
-FULL = "Free the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file on another one"
+FULL = "Free some space on the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file on another disk"
 LOCKED = (
-    "Another process locks this file for long: end it, or set GBOT_ROBOTS_SQLITE_PATH to a file "
-    "of this crawl's own. A network share is not supported"
+    "Another process has kept this file locked for too long: end that process, or set "
+    "GBOT_ROBOTS_SQLITE_PATH to a file for this crawl alone. Network shares are not supported"
 )
 NOT_WRITABLE = (
-    "Set GBOT_ROBOTS_SQLITE_PATH to a file that this process can write, on a volume for example"
+    "Set GBOT_ROBOTS_SQLITE_PATH to a file that this process can write, for example on a volume"
 )
 FILE = (
     "Free or repair the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file that this process can write"
@@ -97,9 +97,10 @@ FILE = (
 
 
 def on_sqlite(error: BaseException, path: Path) -> tuple[str, str]:
-    """Return what is wrong with the file at `path`, if that can be seen, and what helps.
+    """Return why the file at `path` cannot be used, and the advice against that.
 
-    The first is "" if the text of the error contains all that is known.
+    The reason is "" if nothing more is known than the text of `error`. Both are sentences without
+    their full stops.
     """
     text = str(error).lower()
     if "full" in text:
@@ -111,12 +112,12 @@ def on_sqlite(error: BaseException, path: Path) -> tuple[str, str]:
 
 
 def _why_not_writable(path: Path) -> str:
-    """Return why nothing can be written beside `path`; "" if nothing speaks against it."""
+    """Return why no file can be written in the directory of `path`; "" if there is no reason."""
     directory = next((each for each in path.parents if each.is_dir()), path.parent)
     try:
         if os.statvfs(directory).f_flag & os.ST_RDONLY:
             return f"{directory} is on a read-only file system"
-    except (AttributeError, OSError):  # Windows has no such call
+    except (AttributeError, OSError):  # Windows has no `statvfs`.
         return ""
     if not os.access(directory, os.W_OK):
         return f"this process may not write in {directory}"

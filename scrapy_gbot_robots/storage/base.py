@@ -1,8 +1,8 @@
-"""The contract of a storage: `Storage`, and its one error.
+"""The contract of a storage: the class `Storage` and its only exception.
 
-A storage keeps entries, the facts of `policy.outages`, by origin, and knows nothing of their
-meaning. It is synchronous and may be called from any thread. It may drop an entry that was stored
-100 days ago (`policy.outages.KEEP_DAYS`). An origin is passed in its text form, such as
+A storage keeps one entry (`policy.outages.Entry`) for each origin, and does not interpret it. Its
+methods are synchronous and may be called from any thread. It may delete an entry 100 days after
+that was stored (`policy.outages.KEEP_DAYS`). An origin is passed in its text form, for example
 "https://example.com:8181".
 """
 
@@ -17,12 +17,12 @@ __all__ = ["Storage", "StorageError"]
 
 
 class StorageError(Exception):
-    """A storage cannot be used now, but perhaps later.
+    """A storage cannot be used now, but may work again later.
 
     The driver's own error is the `__cause__`.
 
     Attributes:
-        advice: what helps, a sentence without its dot; "" if that is not known.
+        advice: what the user can do about it, a sentence without its full stop; "" if not known.
     """
 
     def __init__(self, text: str = "", advice: str = "") -> None:
@@ -31,42 +31,45 @@ class StorageError(Exception):
 
 
 class Storage(ABC):
-    """Entries by origin, and leases.
+    """A store of one entry for each origin, and of leases.
 
-    Each method raises StorageError, and nothing else, when the storage fails.
+    When the storage fails, each method raises StorageError and no other exception.
 
-    A subclass has the methods from `get` to `close`. A crawl calls `find` and `store_and_release`,
-    for different origins from several threads. A storage that can do each of them in one step (one
-    transaction, one round trip) overrides them.
+    A subclass implements the methods from `get` to `close`. A crawl calls `find` and
+    `store_and_release` from several threads, each for a different origin. If a storage can do one
+    of these in a single transaction or round trip, it should override that method.
     """
 
     @abstractmethod
     def get(self, origin: str) -> Entry | None:
-        """Return the entry of `origin`; None if there is none, or none that can be read."""
+        """Return the entry of `origin`; None if there is no entry, or if it cannot be read."""
 
     @abstractmethod
     def put(self, origin: str, entry: Entry) -> None:
-        """Store `entry` for `origin`, in place of its last one."""
+        """Store `entry` for `origin`, and replace the entry that was there."""
 
     @abstractmethod
     def delete(self, origin: str) -> bool:
-        """Forget `origin`; return whether it had an entry."""
+        """Delete the entry of `origin`; return whether there was one."""
 
     @abstractmethod
     def origins(self) -> Iterator[str]:
-        """Yield each stored origin once, in any order. Entries may be deleted meanwhile."""
+        """Yield each stored origin once, in any order. Callers may delete entries meanwhile."""
 
     @abstractmethod
     def lease(self, origin: str, secs: float) -> str | None:
         """Take the lease of `origin`, the right to fetch it, for `secs` seconds.
 
-        Returns a token, or None while another has the lease. Only one of all that share the storage
-        has the lease at a time. It ends by itself, since its holder may die.
+        Of all processes that share the storage, only one can hold the lease of an origin at a time.
+        The lease ends by itself, because its holder may be killed.
+
+        Returns:
+            The token of the lease, or None while another process holds it.
         """
 
     @abstractmethod
     def release(self, origin: str, token: str) -> None:
-        """End the lease of `token`. Does nothing if the lease is not the token's."""
+        """End the lease of `origin` if it has this `token`; otherwise do nothing."""
 
     @abstractmethod
     def close(self) -> None:
@@ -75,17 +78,23 @@ class Storage(ABC):
     def find(
         self, origin: str, is_good: Callable[[Entry | None], bool], secs: float
     ) -> tuple[Entry | None, str | None]:
-        """Return the entry of `origin`; if it is not good, take the lease for `secs` seconds.
+        """Return the entry of `origin`; if it is not good, also take the lease for `secs` seconds.
 
-        `is_good` says whether an entry (or None) is good. The second result is the token of the
-        lease. It is None if the entry is good, or another has the lease.
+        Args:
+            origin: the origin.
+            is_good: whether an entry, or None, can be used without a fetch.
+            secs: for how long the lease lasts, in seconds.
+
+        Returns:
+            The entry or None, and the token of the lease. The token is None if the entry is good,
+            or if another process holds the lease.
         """
         entry = self.get(origin)
         if is_good(entry):
             return entry, None
         token = self.lease(origin, secs)
         if token is not None:
-            # The last holder may have stored a good one between our look and our lease.
+            # The last holder may have stored a good entry after `get`, and before `lease`.
             entry = self.get(origin)
             if is_good(entry):
                 self.release(origin, token)
@@ -93,7 +102,7 @@ class Storage(ABC):
         return entry, token
 
     def store_and_release(self, origin: str, entry: Entry | None, token: str) -> None:
-        """Store an entry, if there is one, and end the lease of `token`, if that is not ""."""
+        """Store `entry` unless it is None, and end the lease of `token` unless that is ""."""
         if entry is not None:
             self.put(origin, entry)
         if token:

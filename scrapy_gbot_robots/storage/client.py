@@ -1,23 +1,24 @@
-"""The storage as a crawl uses it: which one it is, and calls that are never in the crawl's way.
+"""The storage of a crawl: which one the settings choose, and calls that never delay the crawl.
 
 Operations wanted: no call of a storage blocks the reactor, whatever the disk or the network does. A
 storage that fails costs one warning and no page.
 
-Plan: a few threads make the calls, those of one origin one after another. Each call has a deadline.
-If the storage fails or is late, memory takes its place, and the storage is tried again every 30
-seconds. When it answers, it is used again, and what memory has learnt meanwhile is forgotten: the
-cache of answers still has it, and other processes fetch those few files once more. Memory needs no
-thread, nor does a crawl that chose it.
+Plan: a few threads make the calls. The calls for one origin are made one after another. Each call
+has a deadline. If the storage fails or is late, memory takes its place, and the storage is tried
+again every 30 seconds. When it works, the crawl uses it again and drops the entries in memory. The
+crawl still has them in its cache of answers, and other processes fetch those few files once more.
+Memory is called without a thread.
 
-A trial writes where the call failed. So a cluster is used again when the node of that call answers,
-and not while the others do and the next call for that origin would fail again.
+The trial writes with the keys of the origin whose call failed. In a cluster, this reaches the node
+of that call. If only other nodes answer, the storage is not used yet, because the next call for
+that origin would fail again.
 
-Leases: the client remembers the leases of this process, and gives them back at the end of the crawl
-at the latest. The leases of a process that dies, or whose storage fails, end by themselves.
+Leases: the client records the leases of this process, and ends them by the end of the crawl at the
+latest. If a process is killed, or its storage fails, its leases end by themselves.
 
-Warning: a thread cannot be ended. A call in it may end when no coroutine waits for it any more,
-because the caller was cancelled or the deadline is over. A lease taken by such a late call is still
-recorded in `_leases`.
+Warning: a thread cannot be stopped. A call in a thread may end when no coroutine waits for it any
+more, because the caller was cancelled or the deadline is over. If that late call has taken a lease,
+the lease is still recorded in `_leases`.
 """
 
 from __future__ import annotations
@@ -50,38 +51,43 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-LEASE_SECS_PER_TIMEOUT = 2  # how long a lease lasts
+LEASE_SECS_PER_TIMEOUT = 2  # A lease lasts this many times GBOT_ROBOTS_TIMEOUT_SECS.
 TRY_AGAIN_SECS = 30.0
-CALL_SECS = 10.0  # the longest wait for a call
-CLOSE_SECS = 5.0  # how long a storage may delay the end of a crawl
-THREADS = 8  # that make calls: a server far away serves so many origins at a time
+CALL_SECS = 10.0  # The deadline of a call.
+CLOSE_SECS = 5.0  # A storage delays the end of a crawl by this time at most.
+THREADS = 8  # So 8 origins are looked up at the same time, even if the server is far away.
 
-_ADVICE = {"sqlite": advice.FILE, "redis": advice.NO_CONNECTION}  # if nothing more is known
-_OWN_CLASS = "Look into the class that GBOT_ROBOTS_STORAGE names"
+# The advice for an error that has none of its own.
+_ADVICE = {"sqlite": advice.FILE, "redis": advice.NO_CONNECTION}
+_OWN_CLASS = "Check the class that GBOT_ROBOTS_STORAGE names"
 logger = logging.getLogger(__name__)
 
 
-SQLITE_FILE = "gbot_robots/robots.sqlite"  # below the project's data directory
+SQLITE_FILE = "gbot_robots/robots.sqlite"  # The path in the project's data directory.
 
 
 class StorageChoice(NamedTuple):
-    """The storage that settings choose."""
+    """The storage that the settings choose."""
 
-    name: str  # "memory", "sqlite", "redis" or the path of a class
-    opens: Callable[[], Storage]  # this may wait for a disk or a network
-    words: str  # for people: which it is, where it is, and why
-    file: Path | None = None  # of SQLite
+    name: str  # "memory", "sqlite", "redis" or the dotted path of a class
+    opens: Callable[[], Storage]  # This call may wait for a disk or a network.
+    words: str  # A description for people: which storage, where, and why.
+    file: Path | None = None  # The file of SQLite.
 
 
 def sqlite_of_project() -> Path | None:
-    """Return the default file; None outside a project, so that a crawl leaves no stray file."""
+    """Return the path of the default file.
+
+    It is None outside a project, so that a crawl leaves no stray file.
+    """
     try:
         if not inside_project():
             return None
         return Path(data_path(SQLITE_FILE))
     except NotConfigured:
         return None
-    except OSError:  # the data directory cannot be made: opening the storage will say so
+    except OSError:
+        # The data directory cannot be made. Opening the storage will raise a better error.
         return project_folder().resolve() / ".scrapy" / SQLITE_FILE
 
 
@@ -90,7 +96,7 @@ def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
 
     Raises:
         ImportError: the storage's class or its driver is not installed.
-        ValueError: a setting names an object that is no storage's class.
+        ValueError: a setting names an object that is not the class of a storage.
     """
     name = settings.storage
     if name == "redis":
@@ -109,7 +115,7 @@ def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
         return StorageChoice(
             "memory", MemoryStorage, f"memory: {why}, so nothing is kept for the next run"
         )
-    # only the module in use is imported
+    # SQLite is imported only where it is used.
     from .sqlite import SqliteStorage  # noqa: PLC0415
 
     opens = partial(SqliteStorage, path, max_body=settings.max_bytes)
@@ -117,11 +123,11 @@ def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
 
 
 def opened_choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
-    """Return the storage that the settings name; of SQLite, the file is made if there is none.
+    """Return the storage that the settings name. A missing SQLite file is made.
 
     Raises:
         ImportError: as `choice_of`.
-        ValueError: as `choice_of`, or the file is another program's.
+        ValueError: as `choice_of`, or the file belongs to another program.
     """
     choice = choice_of(settings, crawler)
     if choice.file is not None:
@@ -131,7 +137,8 @@ def opened_choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
             choice.opens().close()
         except ForeignFileError as error:
             raise ValueError(str(error)) from error
-        except StorageError:  # if it lasts, the log says so when a look-up needs the storage
+        except StorageError:
+            # If the failure lasts, the first look-up logs it.
             pass
     return choice
 
@@ -140,10 +147,10 @@ def redis_choice(settings: GbotSettings, scrapy_settings: BaseSettings | None) -
     """Return the Redis of the settings, by its URL or by the user's client.
 
     Raises:
-        ImportError: redis-py, or what makes the client, is not installed.
-        ValueError: what makes the client cannot be called.
+        ImportError: redis-py is not installed, or GBOT_ROBOTS_REDIS_CLIENT cannot be imported.
+        ValueError: GBOT_ROBOTS_REDIS_CLIENT does not name a callable.
     """
-    # redis-py is an extra
+    # redis-py is an optional dependency.
     from .redis import RedisStorage, client_of, place_of  # noqa: PLC0415
 
     path = settings.redis_client
@@ -165,9 +172,11 @@ def _is_storage(value: object) -> bool:
 
 
 def _loaded(setting: str, rule: str, path: str, fits: Callable[[object], bool]) -> Any:
-    """Return what the dotted `path` names.
+    """Return the object that the dotted `path` names.
 
-    Raises ImportError or ValueError, which name the setting.
+    Raises:
+        ImportError: there is no such object. The text names the setting.
+        ValueError: the object does not fit. The text names the setting.
     """
     try:
         value = load_object(path)
@@ -179,14 +188,14 @@ def _loaded(setting: str, rule: str, path: str, fits: Callable[[object], bool]) 
 
 
 class StorageClient:
-    """Entries by origin, for the coroutines of one crawl.
+    """The stored entries, for the coroutines of one crawl.
 
-    No method raises because the storage fails.
+    If the storage fails, no method raises; memory takes its place.
 
     Args:
-        choice: the storage; the thread opens it at the first call.
-        crawler: its stats count failed calls.
-        lease_secs: how long a lease lasts.
+        choice: the storage; a thread opens it at the first call.
+        crawler: failed calls are counted in its stats.
+        lease_secs: how long a lease lasts, in seconds.
     """
 
     def __init__(self, choice: StorageChoice, crawler: Crawler, lease_secs: float) -> None:
@@ -194,18 +203,23 @@ class StorageClient:
         self._stats = crawler.stats
         self._lease_secs = lease_secs
         self._closed = False
-        # if memory was chosen, or while the storage fails
+        # True if the settings choose memory, or while the storage fails.
         self._uses_memory = choice.opens is MemoryStorage
         self._memory = MemoryStorage()
-        self._storage: Storage | None = None  # a thread opens it
+        self._storage: Storage | None = None  # None until a thread has opened it
         self._opening = Lock()
         self._threads: defaultdict[int, OneThread] = defaultdict(OneThread)
         self._background = Background()
-        self._leases: dict[str, str] = {}  # origin -> token; the threads add to it, too
+        self._leases: dict[str, str] = {}  # Origin -> token. The threads add to it.
 
     @classmethod
     def of(cls, settings: GbotSettings, crawler: Crawler) -> StorageClient:
-        """The storage of a crawl. Raises what `opened_choice_of` raises."""
+        """Return the storage of a crawl.
+
+        Raises:
+            ImportError: as `opened_choice_of`.
+            ValueError: as `opened_choice_of`.
+        """
         choice = opened_choice_of(settings, crawler)
         return cls(choice, crawler, LEASE_SECS_PER_TIMEOUT * settings.timeout_secs)
 
@@ -219,18 +233,21 @@ class StorageClient:
         logger.info("This crawl stores robots.txt files in %s", self._choice.words)
 
     async def get(self, origin: str) -> Entry | None:
-        """The entry of `origin`, or None."""
+        """Return the entry of `origin`, or None."""
         return await self._ask(origin, lambda storage: storage.get(origin))
 
     async def find(
         self, origin: str, is_good: Callable[[Entry | None], bool]
     ) -> tuple[Entry | None, bool]:
-        """Return the entry of `origin`.
+        """Return the entry of `origin`; if it is not good, also take the lease.
 
-        If it is not good, take the lease, unless another process has that.
+        Args:
+            origin: the origin, as a text.
+            is_good: whether an entry, or None, can be used without a fetch; called in a thread.
 
-        A caller that has the lease (the second result) must fetch, and then call
-        `store_and_release`. `is_good` is called in a thread.
+        Returns:
+            The entry or None, and whether this process has taken the lease. If it has, the caller
+            must fetch the robots.txt, and call `store_and_release` after that.
         """
 
         def find(storage: Storage) -> tuple[Entry | None, bool]:
@@ -242,18 +259,18 @@ class StorageClient:
         return await self._ask(origin, find)
 
     async def store_and_release(self, origin: str, entry: Entry | None) -> None:
-        """Store an entry, if there is one, and give the lease back that `find` may have taken."""
+        """Store `entry` unless it is None, and end the lease if `find` has taken it."""
         token = self._leases.pop(origin, "")
         await self._ask(origin, lambda storage: storage.store_and_release(origin, entry, token))
 
     async def close(self) -> None:
-        """Give back all leases, and close the storage."""
+        """End all leases of this process, and close the storage."""
         self._closed = True
         self._background.cancel()
         try:
             if self._storage is not None:
                 await within(CLOSE_SECS, self._close(self._storage))
-        except Exception as error:  # a storage of the user's may raise anything
+        except Exception as error:  # A user's own storage may raise anything.
             if not self._uses_memory:
                 logger.warning(
                     "The robots.txt storage could not be closed properly: %s",
@@ -264,7 +281,7 @@ class StorageClient:
 
     async def _close(self, storage: Storage) -> None:
         for thread in list(self._threads.values()):
-            await thread.run(int)  # all earlier calls have ended
+            await thread.run(int)  # After this, all earlier calls of the thread have ended.
 
         def end() -> None:
             try:
@@ -277,11 +294,11 @@ class StorageClient:
         await self._threads[0].run(end)
 
     async def _ask(self, origin: str, act: Callable[[Storage], _T]) -> _T:
-        """Let the storage act on an origin, or memory while the storage fails."""
+        """Return `act(storage)`, called in the thread of `origin`; or `act(memory)` on failure."""
         if not self._uses_memory:
             try:
                 return await within(CALL_SECS, self._thread_of(origin).run(self._do, act))
-            except CancelledError:  # Twisted's: the caller was cancelled
+            except CancelledError:  # Twisted's own class. The caller was cancelled.
                 raise
             except Exception as error:
                 self._stats.inc_value("gbot_robots/storage/errors")
@@ -292,41 +309,41 @@ class StorageClient:
         return self._threads[hash(origin) % THREADS]
 
     def _do(self, act: Callable[[Storage], _T]) -> _T:
-        """In a thread: let the storage act, unless it has failed while the call waited."""
+        """In a thread: return `act(storage)`, unless the storage failed while the call waited."""
         if self._uses_memory:
             raise StorageError("it has just failed")
         return act(self._opened())
 
     def _opened(self) -> Storage:
-        """In a thread: the storage."""
+        """In a thread: return the storage. The first call opens it."""
         with self._opening:
             if self._storage is None:
                 self._storage = self._choice.opens()
             return self._storage
 
     def _fall_back(self, error: Exception, origin: str) -> None:
-        """Let memory take the place of the storage, which has failed for `origin`."""
+        """Use memory in place of the storage, because a call for `origin` has failed."""
         if self._uses_memory or self._closed:
             return
-        says_it_all = isinstance(error, (StorageError, TimeoutError))
+        is_expected = isinstance(error, (StorageError, TimeoutError))
         self._uses_memory = True
         self._memory = MemoryStorage()
         self._stats.set_value("gbot_robots/storage/fallback", 1)
         self._background.start(self._recover(origin))
         logger.warning(
-            "The robots.txt storage failed: %s. Until it answers again, "
-            "this process keeps robots.txt files in memory, for itself. %s",
+            "The robots.txt storage failed: %s. Until it works again, "
+            "this process keeps robots.txt files in its own memory. %s",
             _in_words(error, CALL_SECS),
             getattr(error, "advice", "") or _ADVICE.get(self._choice.name, _OWN_CLASS),
-            exc_info=None if says_it_all else error,
+            exc_info=None if is_expected else error,
         )
 
     async def _recover(self, origin: str) -> None:
-        """Write to the storage where it has failed: for `origin`. Use it again once that works.
+        """Take a lease beside that of `origin` every 30 s, and use the storage again if it works.
 
-        No origin has a brace, so no other process waits for this lease. A cluster, whose keys have
-        the origin in braces, places it by what is before the brace: where the origin's own keys
-        are.
+        The lease is for the origin with a closing brace at the end. No real origin contains a
+        brace, so no other process waits for this lease. In a cluster, a key is placed by the text
+        before its first closing brace, so this lease is on the same node as the keys of `origin`.
         """
 
         def write() -> None:
@@ -339,12 +356,12 @@ class StorageClient:
             try:
                 await self._thread_of(origin).run(write)
                 self._uses_memory = False
-            except CancelledError:  # Twisted's: the crawl closes
+            except CancelledError:  # Twisted's own class. The crawl closes.
                 raise
-            except Exception:  # the log has said so already
+            except Exception:  # The log contains the failure already.
                 self._stats.inc_value("gbot_robots/storage/errors")
         self._stats.set_value("gbot_robots/storage/fallback", 0)
-        logger.info("The robots.txt storage answers again and is used again")
+        logger.info("The robots.txt storage works again, and is used again")
 
 
 def _in_words(error: Exception, secs: float) -> str:

@@ -1,14 +1,15 @@
-r"""Entry <-> bytes, for a storage that others may write to.
+r"""Convert an `Entry` to bytes and back, for a storage to which others may write.
 
-Others are other versions, other programs and attackers. Bytes that are no entry are a miss (None):
-nothing raises, nothing is evaluated or imported, and the memory that decoding takes is bounded. An
-entry is its version and, compressed by zlib, a line of JSON in ASCII, and the body:
+Other versions of the plugin, other programs and attackers may have written the bytes. So decoding
+raises nothing, evaluates and imports nothing, and takes a bounded amount of memory. Bytes that are
+not an entry give None. An entry begins with its version. A line of JSON in ASCII and the body
+follow, both compressed by zlib:
 
     {"copy": {...}, "outage": null}\n
     disallow:
 
-An entry of any other version than `VERSION` is a miss, and a new field makes a new version. zlib
-has a checksum of its own. Each fact must have the type that its field has.
+An entry of any version other than `VERSION` also gives None. A new field needs a new version. zlib
+adds a checksum. Each value must have the type of its field.
 """
 
 from __future__ import annotations
@@ -26,15 +27,21 @@ from ..policy.outcome import Failure
 __all__ = ["decode", "encode"]
 
 VERSION = b"GRB4"
-_FACTS_BYTES = 131_072  # more than the facts take: clients bound the length of a URL
-_ZLIB_LEVEL = 4  # takes a third of the time of the best level, and is a few percent larger
+# The JSON is always shorter, because HTTP clients bound the length of a URL.
+_FACTS_BYTES = 131_072
+# This level takes a third of the time of the best one. The result is a few percent larger.
+_ZLIB_LEVEL = 4
 
-_JSON = json.JSONEncoder(default=attrgetter("name"))  # of an enumeration
+_JSON = json.JSONEncoder(default=attrgetter("name"))  # Members of an enumeration become names.
 _Part = TypeVar("_Part", Copy, Outage)
 
 
 def encode(entry: Entry, level: int = _ZLIB_LEVEL) -> bytes:
-    """Return the bytes of `entry`; `level` 0 does not compress, which may take milliseconds."""
+    """Return the bytes of `entry`.
+
+    `level` is the level of zlib, from 0 to 9. Compressing may take milliseconds; 0 does not
+    compress.
+    """
     facts = {"copy": _facts_of(entry.copy), "outage": _facts_of(entry.outage)}
     body = b""
     if entry.copy is not None:
@@ -44,9 +51,9 @@ def encode(entry: Entry, level: int = _ZLIB_LEVEL) -> bytes:
 
 
 def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:
-    """Return the entry in `data`, as `encode` writes it.
+    """Return the entry in `data`, which `encode` has made.
 
-    None if `data` is no entry, or has a body of more than `max_body` bytes.
+    Return None if `data` is not an entry, or if the body has more than `max_body` bytes.
     """
     if not data.startswith(VERSION):
         return None
@@ -73,7 +80,7 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:
 
 
 def most_bytes(max_body: int = MAX_BYTES) -> int:
-    """Return the most bytes that an entry can have for `decode` to read it."""
+    """Return the greatest length, in bytes, of an entry that `decode` reads."""
     return _FACTS_BYTES + max_body
 
 
@@ -84,7 +91,11 @@ def _facts_of(part: Copy | Outage | None) -> dict[str, Any] | None:
 
 
 def _checked(part: _Part) -> _Part:
-    """Return `part`. Raises TypeError if a field has another type, or is no finite number."""
+    """Return `part`.
+
+    Raises:
+        TypeError: a value does not have the type of its field, or is an infinite number or NaN.
+    """
     for name, annotation in type(part).__annotations__.items():
         value = getattr(part, name)
         types = annotation.replace("None", "NoneType").split(" | ")

@@ -1,8 +1,9 @@
-"""Entries in the memory of this process, bounded in bytes; the least recently used ones go first.
+"""Entries in the memory of this process, bounded in bytes.
 
-For crawls that must leave no trace, and as a fallback when another storage fails. An entry is kept
-as bytes, as in the other storages: Python's garbage collector would visit its objects again and
-again. The body is not compressed, which takes milliseconds if it is long.
+The least recently used entries are deleted first. This storage is for crawls that must leave no
+trace, and takes the place of another storage that fails. An entry is kept as bytes, as in the other
+storages, because Python's garbage collector would visit its objects again and again. The bytes are
+not compressed, because that takes milliseconds if the body is long.
 """
 
 from __future__ import annotations
@@ -16,22 +17,24 @@ from .codec import decode, encode
 
 MAX_BYTES = 64 * 2**20
 
-_OVERHEAD = 512  # bytes for an entry's origin and its place; measured, rounded up
+# Bytes that each entry takes for its origin and its place in the dict, measured and rounded up.
+_OVERHEAD = 512
 
 
 class MemoryStorage(Storage):
-    """A `Storage` of about `MAX_BYTES` bytes: some 80,000 entries without a body.
+    """A `Storage` of about `MAX_BYTES` bytes. It holds about 80,000 entries without a body.
 
-    One crawl has it for itself, and looks an origin up once at a time. So it grants each lease.
+    Only one crawl uses it, and that crawl has one look-up of an origin at a time. So each lease is
+    granted.
     """
 
     def __init__(self) -> None:
-        self._entries: dict[str, bytes] = {}  # the least recently used one is the first
+        self._entries: dict[str, bytes] = {}  # The least recently used entry is the first.
         self._bytes = 0
         self._lock = RLock()
 
     def get(self, origin: str) -> Entry | None:
-        """Return the entry, and make it the last to go."""
+        """Return the entry of `origin`, or None. The entry becomes the most recently used one."""
         with self._lock:
             data = self._entries.pop(origin, None)
             if data is None:
@@ -40,7 +43,7 @@ class MemoryStorage(Storage):
         return decode(data, max_body=len(data))
 
     def put(self, origin: str, entry: Entry) -> None:
-        """Store an entry, unless it alone is larger than the bound."""
+        """Store an entry, unless it alone is larger than `MAX_BYTES`."""
         data = encode(entry, level=0)
         with self._lock:
             self.delete(origin)
@@ -50,7 +53,7 @@ class MemoryStorage(Storage):
                 self.delete(next(iter(self._entries)))
 
     def delete(self, origin: str) -> bool:
-        """Forget an origin; return whether it had an entry."""
+        """Delete the entry of `origin`; return whether there was one."""
         with self._lock:
             data = self._entries.pop(origin, None)
             if data is None:
@@ -71,4 +74,4 @@ class MemoryStorage(Storage):
         """Do nothing."""
 
     def close(self) -> None:
-        """Do nothing: the entries go with this object."""
+        """Do nothing. The entries are freed together with this object."""

@@ -6,18 +6,18 @@ Operations wanted: a call costs one round trip, since the server may be far away
 one gets the lease of an origin. No value can harm this process, since other programs may write to
 that Redis, too.
 
-Plan: `find` is one script, which returns the entry, or else takes the lease. Only this process can
-tell whether an entry is good, so an entry that is not good costs a second round trip, for its
-lease. Only the codec reads values, and it never reads more bytes than an entry can have.
+Plan: `find` is one script. It returns the entry, or takes the lease if there is no entry. Only this
+process can decide whether an entry is good, so an entry that is not good costs a second round trip
+for its lease. Only the codec reads values, and it never reads more bytes than an entry can have.
 
-Times in entries are by the server's clock: each process turns them into its own. So the clocks of
-machines may differ by years, or be set while a crawl runs.
+The times in entries follow the server's clock, and each process converts them to its own clock. So
+the clocks of machines may differ by years, or be set while a crawl runs.
 
-A cluster places a key by what stands in its braces. So all keys of an origin are on one node, where
-one script can reach them.
+A cluster places a key by the text in its braces. So all keys of an origin are on one node, where a
+single script can use them.
 
-Warning: a command may have been carried out though its reply was lost. A lease that is lost in this
-way ends by itself.
+Warning: the server may have carried out a command whose reply was lost. If that command has taken a
+lease, the lease ends by itself.
 """
 
 from __future__ import annotations
@@ -47,21 +47,23 @@ except ImportError as error:
     ) from error
 
 _KEEP_SECS = KEEP_DAYS * 86_400
-# for a connection to the server of a URL, and for each answer; a client brings its own
+# The time-out for the connection to GBOT_ROBOTS_REDIS_URL, and for each reply. A user's own client
+# has its own time-outs.
 _TIMEOUT_SECS = 2.0
-_CLOCKS_AGREE_SECS = 3.0  # a smaller difference may come from the network
-_SCAN_KEYS = 1000  # looked at in one step
+_CLOCKS_AGREE_SECS = 3.0  # The network alone may cause a smaller difference.
+_SCAN_KEYS = 1000  # How many keys the server looks at in one step.
 
-# A script is one step for the server: no other client's command comes between the check and what
-# follows.
-# Stores an entry, if there is one, and ends the lease of a token.
+# The server runs a script as one step, so no command of another client comes between the parts of a
+# script.
+# This one stores an entry, if there is one, and ends the lease of a token.
 _STORE = """
     if ARGV[1] ~= "" then redis.call("SET", KEYS[1], ARGV[1], "EX", ARGV[2]) end
     if redis.pcall("GET", KEYS[2]) == ARGV[3] then redis.call("DEL", KEYS[2]) end
 """
-# Returns the entry, whether the lease was taken, and the server's time. Only the caller can tell
-# whether an entry is good. Without a token no lease is taken, and beside an entry one only if
-# ARGV[3] is "1". A lease without an end, or of more than a day, is none of ours, and is replaced.
+# This one returns the entry, whether the lease was taken, and the server's time. Without a token in
+# ARGV[1], it takes no lease. If there is an entry, it takes the lease only if ARGV[3] is "1",
+# because only the caller can decide whether the entry is good. A lease without an end, or with more
+# than a day left, is not from this plugin, and is replaced.
 _FIND = """
     local value = redis.pcall("GETRANGE", KEYS[1], 0, ARGV[4])
     if type(value) == "table" then
@@ -78,7 +80,10 @@ _FIND = """
 
 
 def place_of(url: str) -> str:
-    """Return the server and database that a Redis URL names, without its password, or "?"."""
+    """Return the server and database of a Redis URL, without its password.
+
+    Return "?" if it is not a Redis URL.
+    """
     try:
         where = parse_url(url)  # type: ignore[no-untyped-call]
     except ValueError:
@@ -93,10 +98,10 @@ class RedisStorage(Storage):
     """A `Storage` in a Redis, under keys that start with "gbot_robots:".
 
     Args:
-        server: what to call the Redis in the log.
-        make_client: makes a redis-py client. It is called again when the client has failed, since
-            it may know a new master then.
-        max_body: bounds the bodies that are returned, in bytes.
+        server: the name of this Redis in the log.
+        make_client: makes a redis-py client. It is called again after a failure, because the new
+            client may find a new master.
+        max_body: an entry with a longer body, in bytes, is not returned.
 
     Raises:
         StorageError: the client decodes responses, or cannot be made now.
@@ -108,19 +113,23 @@ class RedisStorage(Storage):
         self._max_body = max_body
         self.server = server
         self._make_client = make_client
-        self._ahead = 0  # by these seconds the server's clock is ahead of ours
-        self._client: Any = self._new_client()  # None after a failure
+        self._ahead = 0  # How many seconds the server's clock is ahead of ours.
+        self._client: Any = self._new_client()  # It is None after a failure.
 
     def _new_client(self) -> Any:
-        """Make a client of the server as it is now."""
+        """Make a client.
+
+        Raises:
+            StorageError: the client decodes responses, or the server cannot be reached now.
+        """
         try:
             client = self._make_client()
         except StorageError:
             raise
         except Exception as error:
             if not isinstance(error, OSError) and not _is_of_a_driver(error):
-                raise  # a fault in the user's own code
-            what = f"{self.server} makes no client now: {_in_words(error)}"
+                raise  # This is a bug in the user's own code.
+            what = f"{self.server} could not make a client: {_in_words(error)}"
             raise StorageError(what, on_redis(error)) from error
         if client.get_encoder().decode_responses:
             raise StorageError(
@@ -131,16 +140,17 @@ class RedisStorage(Storage):
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
-        """Yield a client, a new one after a failure, and turn all errors into StorageError.
+        """Yield a client, and turn all errors into StorageError.
 
-        The error names the server and not the password.
+        After a failure, the next client is a new one. The text of the error names the server,
+        without its password.
         """
         client = self._client
         if client is None:
             client = self._client = self._new_client()
         try:
             yield client
-        except Exception as error:  # redis-py raises many kinds of errors if the server is no Redis
+        except Exception as error:  # If the server is not a Redis, redis-py may raise anything.
             with suppress(Exception):
                 client.close()
             self._client = None
@@ -157,13 +167,13 @@ class RedisStorage(Storage):
         self.store_and_release(origin, entry, "")
 
     def delete(self, origin: str) -> bool:
-        """Forget an origin; return whether it had an entry."""
+        """Delete the entry of `origin`; return whether there was one."""
         with self._connected() as client:
             return bool(client.delete(_key("entry", origin)))
 
     def origins(self) -> Iterator[str]:
-        """Yield the origins as the server comes across them. Other clients do not wait for that."""
-        listed: set[str] = set()  # a scan may meet a key twice
+        """Yield the origins in the server's order. Other clients do not wait meanwhile."""
+        listed: set[str] = set()  # A scan may return a key twice.
         with self._connected() as client:
             pattern = _key("entry", "*")
             before = pattern.index("*")
@@ -179,15 +189,15 @@ class RedisStorage(Storage):
         return token
 
     def release(self, origin: str, token: str) -> None:
-        """End the lease if it is the token's."""
+        """End the lease of `origin` if it has this `token`."""
         self.store_and_release(origin, None, token)
 
     def find(
         self, origin: str, is_good: Callable[[Entry | None], bool], secs: float
     ) -> tuple[Entry | None, str | None]:
-        """Return the entry, or take the lease if there is none, in one round trip.
+        """Return the entry, or take the lease if there is no entry, in one round trip.
 
-        An entry that is not good takes a second one.
+        If there is an entry that is not good, its lease takes a second round trip.
         """
         token = secrets.token_hex(8)
         entry, is_leased = self._look(origin, token, secs)
@@ -195,7 +205,7 @@ class RedisStorage(Storage):
             entry, is_leased = self._look(origin, token, secs, beside=True)
         if not is_leased:
             return entry, None
-        if is_good(entry):  # the last holder stored it since the first look
+        if is_good(entry):  # The last holder has stored it after the first look.
             self.release(origin, token)
             return entry, None
         return entry, token
@@ -203,16 +213,20 @@ class RedisStorage(Storage):
     def _look(
         self, origin: str, token: str, secs: float, *, beside: bool = False
     ) -> tuple[Entry | None, bool]:
-        """Return the entry, by our clock, and whether the lease was taken: `beside` one, too."""
+        """Return the entry, with times of our clock, and whether the lease was taken.
+
+        If there is an entry, the lease is taken only if `beside` is true. Without a `token` no
+        lease is taken.
+        """
         keys = _key("entry", origin), _key("lease", origin)
         options = token, ceil(secs * 1000), int(beside), most_bytes(self._max_body)
         with self._connected() as client:
-            # what is no Redis may answer anything
+            # A server that is not a Redis may reply with anything.
             value, is_leased, now = client.execute_command("EVAL", _FIND, 2, *keys, *options)
             ahead = int(now) - time.time()
             entry = decode(value, self._max_body)
-        # It stays the same as long as the clocks do, so that an entry has the same times whenever
-        # it is read.
+        # The offset changes only if a clock has been set. So an entry has the same times at each
+        # read.
         if abs(ahead - self._ahead) > _CLOCKS_AGREE_SECS:
             self._ahead = round(ahead)
         if entry is not None:
@@ -220,7 +234,7 @@ class RedisStorage(Storage):
         return entry, bool(is_leased)
 
     def store_and_release(self, origin: str, entry: Entry | None, token: str) -> None:
-        """Store an entry, timed by the server's clock, and end a lease, in one round trip."""
+        """Store an entry, with times of the server's clock, and end a lease, in one round trip."""
         value = b""
         if entry is not None:
             value = encode(_shifted(entry, self._ahead))
@@ -236,26 +250,27 @@ class RedisStorage(Storage):
 
 
 def client_of(url: str) -> Any:
-    """Make a client of the Redis at `url`: redis://, rediss:// or unix://.
+    """Make a client of the Redis at `url`, which begins with redis://, rediss:// or unix://.
 
-    Raises StorageError if that is no such URL.
+    Raises:
+        StorageError: `url` is not such a URL.
     """
-    # A connection that the server has dropped is noticed before it is used, so none needs a second
-    # try.
+    # redis-py notices a connection that the server has closed before it uses that connection, so no
+    # command needs a second try.
     options = {
         "retry": Retry(NoBackoff(), 0),
         "socket_timeout": _TIMEOUT_SECS,
         "socket_connect_timeout": _TIMEOUT_SECS,
     }
     try:
-        # protocol 3 costs a round trip at the beginning
+        # Protocol 3 costs one more round trip for each connection.
         return redis.Redis.from_url(url, protocol=2, **options)
     except ValueError as error:
         raise StorageError(f"not a Redis URL: {error}") from error
 
 
 def _in_words(error: BaseException) -> str:
-    """Name the class before the text: redis-py takes the code, such as MOVED, out of that."""
+    """Return the class and the text of an error. The text alone lacks codes such as MOVED."""
     return f"{type(error).__name__}: {error}"
 
 
@@ -269,7 +284,7 @@ def _key(kind: str, origin: str) -> str:
 
 
 def _shifted(entry: Entry, secs: int) -> Entry:
-    """Return `entry` with times that are `secs` seconds later: by another clock."""
+    """Return `entry` with times that are `secs` seconds later, to convert it to another clock."""
     copy = entry.copy
     if copy is not None:
         copy = replace(copy, fetched_at=copy.fetched_at + secs, fresh_until=copy.fresh_until + secs)

@@ -1,14 +1,16 @@
-"""Entries in one SQLite file that several processes on one machine use at once.
+"""Entries in one SQLite file that several processes on one machine use at the same time.
 
-Operations wanted: each method in one statement, since each may wait for the right to run Python.
-A process that only reads waits for no other. Of all processes, one gets the lease of an origin.
+Operations wanted: each method needs one statement, because each statement may wait for Python's
+global lock. A process that only reads waits for no other process. Of all processes, one gets the
+lease of an origin.
 
 The file has a write-ahead log, so readers go on while one process writes. It survives a kill at any
-time. A file that says that it is ours, and is broken, is renamed, and a new one begun. Any other
-file, a database or not, is refused (`ForeignFileError`) and stays as it is.
+time. If the header of a broken file shows that the file is ours, the file is renamed, and a new one
+is made. Any other file stays as it is, whether or not it is a database (`ForeignFileError`).
 
-Warning: another process may set a broken file aside and begin a new one while this process has the
-old one open. So whoever finds a file broken compares it with that at the path.
+Warning: another process may rename a broken file and make a new one while this process has the old
+one open. So a process that finds its file broken first checks whether the file at the path is still
+the same.
 """
 
 from __future__ import annotations
@@ -31,11 +33,11 @@ from .advice import on_sqlite
 from .base import Storage, StorageError
 from .codec import decode, encode, most_bytes
 
-_APPLICATION_ID = 0x47425254  # "GBRT": says that a file is ours
-# its place in a file: 4 bytes, big-endian (sqlite.org/fileformat.html, "The Database Header")
+_APPLICATION_ID = 0x47425254  # "GBRT" in ASCII. It marks a file as ours.
+# The offset of these 4 bytes, big-endian (sqlite.org/fileformat.html, "The Database Header").
 _APPLICATION_ID_AT = 68
-# Whoever stores an entry also ends his lease, and deletes some entries that are too old: enough to
-# keep pace with the crawl.
+# A statement that stores an entry also ends the lease and deletes up to 50 entries that are too
+# old, which is enough to keep pace with the crawl.
 _AFTER_STORING = f"""
     ON entries BEGIN
         DELETE FROM leases WHERE origin = new.origin AND token = new.token;
@@ -43,8 +45,8 @@ _AFTER_STORING = f"""
             (SELECT rowid FROM entries WHERE used < new.used - {KEEP_DAYS} LIMIT 50);
     END
 """  # noqa: S608  the number is ours
-# `used` is the day, since the epoch, on which the entry was stored: one that is in use is stored
-# anew all the time. Pages that are not used are given back.
+# `used` is the day since the epoch on which the entry was stored. An entry that is in use is stored
+# again at each fetch. Free pages of the file are given back to the disk.
 _SCHEMA = f"""
     PRAGMA auto_vacuum = FULL;
     PRAGMA journal_mode = WAL;
@@ -59,9 +61,10 @@ _SCHEMA = f"""
     CREATE TRIGGER IF NOT EXISTS stored_again AFTER UPDATE {_AFTER_STORING};
     PRAGMA application_id = {_APPLICATION_ID};
     COMMIT;
-    PRAGMA wal_checkpoint(PASSIVE); -- so that the file itself says whose it is
+    PRAGMA wal_checkpoint(PASSIVE); -- This writes the application ID into the file itself.
 """
-# One statement, so that it sees all or nothing of what another process that makes the file writes.
+# This is one statement, because another process may be making the same file. So it sees all that
+# the other process writes, or nothing.
 _WHAT_IT_IS = """
     SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id
 """
@@ -78,59 +81,61 @@ _ORIGINS = """
     SELECT rowid, origin FROM entries
     WHERE rowid > ? AND typeof(origin) = 'text' AND used >= ? ORDER BY rowid LIMIT ?
 """
-# A lease of more than a day was not taken here, or the clock was set back.
+# A lease with more than a day left is replaced. It is not from this module, or the clock was set
+# back.
 _LEASE = """
     INSERT INTO leases (origin, token, until) VALUES (?1, ?2, ?3 + ?4)
     ON CONFLICT (origin) DO UPDATE SET token = excluded.token, until = excluded.until
     WHERE leases.until NOT BETWEEN ?3 AND ?3 + 86400
 """
-# Leases that ran out a day ago are those of processes that were killed.
+# A process that was killed has left its leases. They are deleted a day after they ran out.
 _RELEASE = """
     DELETE FROM leases
     WHERE origin = ? AND token = ? OR until < CAST(strftime('%s', 'now') AS INTEGER) - 86400
 """
 
-_PAGE = 1000  # origins listed at a time
-_BUSY_SECS = 5.0  # how long to wait while another process writes
-# Errors that say that a file is broken; the second is of a message with damaged bytes. Errors of
-# their subclasses (locked, full, read-only) say nothing against the file.
+_PAGE = 1000  # How many origins one statement lists.
+_BUSY_SECS = 5.0  # A statement waits this long while another process writes.
+# Exceptions that mean a broken file. SQLite's message may contain damaged bytes, which raise the
+# second one. Subclasses of these (locked, full, read-only) do not mean a broken file.
 _BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)
 
 _FOREIGN = (
-    "%s does not say that it is this plugin's: it stays as it is. Delete it if you know that it "
-    "is, or set GBOT_ROBOTS_SQLITE_PATH to another file"
+    "%s is not a database of scrapy-gbot-robots, so it is not touched. Set GBOT_ROBOTS_SQLITE_PATH "
+    "to another file, or delete this one if it is not needed"
 )
 
 logger = logging.getLogger(__name__)
 
 
 class ForeignFileError(StorageError):
-    """The file does not say that it is ours: it stays as it is."""
+    """The header of the file does not show that it is ours, so it is not touched."""
 
 
 class SqliteStorage(Storage):
     """A `Storage` in one SQLite file.
 
     Args:
-        path: the file; its directory is made.
-        max_body: bounds the bodies that are returned, in bytes.
+        path: the file. If it or its directory is missing, it is made.
+        max_body: an entry with a longer body, in bytes, is not returned.
 
     Raises:
-        ForeignFileError: the file does not say that it is ours.
-        StorageError: it cannot be opened now.
+        ForeignFileError: the header of the file does not show that it is ours.
+        StorageError: the file cannot be opened now.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, max_body: int = MAX_BYTES) -> None:
         self._path = Path(path).absolute()
         self._max_body = max_body
-        self._lock = Lock()  # one connection serves all threads in turn
+        self._lock = Lock()  # The threads use the one connection in turn.
         self._connection: sqlite3.Connection | None = None
-        # of the file that `_connection` has open, or of one that was at the path just before
+        # The number of the file that `_connection` has open. It may be the number of a file that
+        # was at the path just before.
         self._inode = 0
-        self._run("SELECT 1")  # which opens the file
+        self._run("SELECT 1")  # This opens the file.
 
     def get(self, origin: str) -> Entry | None:
-        """Return the entry, unless it is too old or too long."""
+        """Return the entry of `origin`; None if there is none, or if it is too old or too long."""
         values = origin, _today() - KEEP_DAYS, most_bytes(self._max_body)
         rows, _ = self._run(_GET, values)
         if not rows:
@@ -142,7 +147,7 @@ class SqliteStorage(Storage):
         self.store_and_release(origin, entry, "")
 
     def delete(self, origin: str) -> bool:
-        """Forget an origin; return whether it had an entry."""
+        """Delete the entry of `origin`; return whether there was one."""
         _, deleted = self._run(_DELETE, (origin,))
         return bool(deleted)
 
@@ -155,11 +160,11 @@ class SqliteStorage(Storage):
         return token
 
     def release(self, origin: str, token: str) -> None:
-        """End the lease if it is the token's."""
+        """End the lease of `origin` if it has this `token`."""
         self._run(_RELEASE, (origin, token))
 
     def store_and_release(self, origin: str, entry: Entry | None, token: str) -> None:
-        """Store an entry, delete some old ones, and end a lease."""
+        """Store an entry, delete some old ones, and end a lease, in one statement."""
         if entry is None:
             self.release(origin, token)
         else:
@@ -170,7 +175,7 @@ class SqliteStorage(Storage):
         oldest = _today() - KEEP_DAYS
         start = 0
         while page := self._run(_ORIGINS, (start, oldest, _PAGE))[0]:
-            for start, origin in page:  # noqa: B007  the next page begins behind the last row
+            for start, origin in page:  # noqa: B007  The next page begins after the last row.
                 yield origin
 
     def close(self) -> None:
@@ -184,17 +189,21 @@ class SqliteStorage(Storage):
             self._connection = None
 
     def _run(self, statement: str, values: tuple[object, ...] = ()) -> tuple[list[Any], int]:
-        """Return the rows of a statement, and how many it has changed.
+        """Return the rows of a statement, and how many rows it has changed.
 
-        If the file is broken, set it aside and run the statement on a new one.
+        If the file is broken, rename it, and run the statement on a new file.
+
+        Raises:
+            ForeignFileError: the header of the file does not show that it is ours.
+            StorageError: the file cannot be used now.
         """
         with self._lock:
             try:
                 try:
                     return self._execute(statement, values)
                 except _BROKEN as error:
-                    is_taken_away = self._inode != _inode_of(self._path)
-                    if type(error) not in _BROKEN and not is_taken_away:
+                    is_replaced = self._inode != _inode_of(self._path)
+                    if type(error) not in _BROKEN and not is_replaced:
                         raise
                     self._set_aside(error)
                     return self._execute(statement, values)
@@ -213,21 +222,22 @@ class SqliteStorage(Storage):
         """Open the file, or make it.
 
         Raises:
-            ForeignFileError: the file is another program's.
-            sqlite3.DatabaseError: the file is broken, or no database.
-            sqlite3.OperationalError: it cannot be used now.
+            ForeignFileError: the file belongs to another program.
+            sqlite3.DatabaseError: the file is broken, or is not a database.
+            sqlite3.OperationalError: the file cannot be used now.
         """
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        # Noted first: if another process puts a new file there meanwhile, this is not its number.
+        # The number is read before the file is opened. If another process puts a new file there
+        # meanwhile, the new file has another number.
         self._inode = _inode_of(self._path)
         connection = sqlite3.connect(
             self._path, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False
         )
-        # another program may have stored a text that is no UTF-8
+        # Another program may have stored a text that is not valid UTF-8.
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
             self._make_tables(connection)
-            # after a power cut the last writes may be gone, no more
+            # A power cut may lose the last writes, but does not break the file.
             connection.execute("PRAGMA synchronous = NORMAL")
         except BaseException:
             connection.close()
@@ -238,7 +248,7 @@ class SqliteStorage(Storage):
         """Make the tables if the file is empty.
 
         Raises:
-            ForeignFileError: the file has another program's tables, or says that it is another's.
+            ForeignFileError: the file has tables or an application ID of another program.
             sqlite3.Error: the tables cannot be made.
         """
         application_id, tables = connection.execute(_WHAT_IT_IS).fetchone()
@@ -246,40 +256,41 @@ class SqliteStorage(Storage):
             return
         if application_id or tables:
             raise ForeignFileError(_FOREIGN % self._path)
-        # SQLite does not wait for another process that switches to write-ahead logging, too
+        # If two processes switch to write-ahead logging, SQLite fails without waiting.
         with _alone(self._path):
             connection.executescript(_SCHEMA)
-            self._inode = _inode_of(self._path)  # SQLite may have made the file just now
+            self._inode = _inode_of(self._path)  # SQLite may have made the file just now.
 
     def _set_aside(self, error: Exception) -> None:
-        """Rename the file that this storage has found broken, unless another process has.
+        """Rename the file that this storage has found broken, unless another process has done so.
 
         Raises:
-            ForeignFileError: the file does not say that it is ours.
+            ForeignFileError: the header of the file does not show that it is ours.
         """
-        # To close a file that SQLite has open here, as a look into it does, would end SQLite's
-        # locks on it.
+        # SQLite must close the file first. While SQLite has it open, this process would end
+        # SQLite's locks by reading the header and closing the file.
         self._disconnect()
         if _inode_of(self._path) == self._inode and not self._is_ours():
-            raise ForeignFileError(_FOREIGN % self._path) from error  # and nothing lies beside it
+            # This comes before `_alone`, which would leave a lock file beside the foreign file.
+            raise ForeignFileError(_FOREIGN % self._path) from error
         with _alone(self._path):
             if _inode_of(self._path) != self._inode:
                 return
             if not self._is_ours():
                 raise ForeignFileError(_FOREIGN % self._path) from error
             aside = Path(f"{self._path}.set-aside-{time.time():.3f}")
-            for part in ("-wal", "-shm", ""):  # the file itself last
+            for part in ("-wal", "-shm", ""):  # The file itself comes last.
                 with suppress(FileNotFoundError):
                     Path(f"{self._path}{part}").rename(f"{aside}{part}")
         logger.warning(
-            "%s cannot be read (%s): renamed to %s; a new file replaces it",
+            "%s is a broken database (%s): it was renamed to %s, and a new file replaces it",
             self._path,
             error,
             aside.name,
         )
 
     def _is_ours(self) -> bool:
-        """Whether the header of the file, which is not open here, says that it is ours."""
+        """Whether the header of the file shows that it is ours. SQLite must not have it open."""
         with self._path.open("rb") as file:
             header = file.read(_APPLICATION_ID_AT + 4)
         return header[_APPLICATION_ID_AT:] == _APPLICATION_ID.to_bytes(4, "big")
@@ -290,7 +301,7 @@ def _today() -> int:
 
 
 def _inode_of(path: Path) -> int:
-    """Return the number of the file at `path`; 0 if there is none."""
+    """Return the inode number of the file at `path`; 0 if there is no file."""
     try:
         return path.stat().st_ino
     except FileNotFoundError:
@@ -299,9 +310,9 @@ def _inode_of(path: Path) -> int:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Keep other processes out, by SQLite's own lock on an empty file beside `path`.
+    """Let one process at a time into this context, by SQLite's lock on an empty file beside `path`.
 
-    A kill releases the lock.
+    If the process is killed, the lock is released.
     """
     with closing(sqlite3.connect(f"{path}.lock", timeout=_BUSY_SECS, isolation_level=None)) as lock:
         lock.execute("BEGIN EXCLUSIVE")

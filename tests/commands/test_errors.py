@@ -28,7 +28,7 @@ NO_SUCH_FILE = "no: No such file or directory"
 BY_URL = "a site is named by its URL, such as https://"
 NO_REDIS = "-s GBOT_ROBOTS_STORAGE=redis -s GBOT_ROBOTS_REDIS_URL=redis://127.0.0.1:1"
 FOREIGN = "-s GBOT_ROBOTS_SQLITE_PATH=e.txt"
-STAYS = "does not say that it is this plugin's: it stays as it is. Delete it if you know"
+STAYS = "is not a database of scrapy-gbot-robots, so it is not touched. Set GBOT_ROBOTS_SQLITE_PATH"
 
 
 @needs_posix  # which has these messages, and these paths
@@ -63,7 +63,7 @@ STAYS = "does not say that it is this plugin's: it stays as it is. Delete it if 
     ("audit --urls u.csv --robots r.txt", "u.csv: no line of it is a URL\n"),
     ("cache list -s GBOT_ROBOTS_STORAGE=memory", "nothing is stored between runs"),
     ("cache list -s GBOT_ROBOTS_STORAGE=no.such", "cannot be opened"),
-    (f"cache list {FOREIGN}", "e.txt does not say that it is this plugin"),
+    (f"cache list {FOREIGN}", "e.txt is not a database of scrapy-gbot-robots"),
     (f"cache list {NO_REDIS}", "error: cannot use Redis at 127.0.0.1:1"),
     (f"cache forget --all {FOREIGN}", STAYS),
     ("cache forget --all -s GBOT_ROBOTS_SQLITE_PATH=/proc/x", "/proc/x"),

@@ -468,7 +468,7 @@ async def test_body_has_a_bound_of_scrapys_if_it_does_not_tell_of_bytes(
         crawler = await crawl(Pages, urls=urls)
     assert set(pages(crawler).crawled) == {site.url("/free")}
     assert sum(sent) < 40 * 2**20  # with what sockets hold
-    told = [each for each in own_warnings(caplog) if "has not told of the headers" in each]
+    told = [each for each in own_warnings(caplog) if "has not signalled the headers" in each]
     assert len(told) == 1
 
 
@@ -481,4 +481,4 @@ async def test_file_longer_than_that_bound_is_cut_and_read(
         crawler = await crawl(Pages, urls=[site.url("/page"), site.url("/free")])
     assert set(pages(crawler).crawled) == {site.url("/free")}
     assert sum(sent) < 16 * 2**20
-    assert not any("has not told" in each for each in own_warnings(caplog))
+    assert not any("has not signalled" in each for each in own_warnings(caplog))

@@ -322,6 +322,6 @@ def test_another_programs_file_stops_the_crawl_at_its_start_and_stays(tmp_path: 
     path = tmp_path / "theirs"
     path.write_bytes(b"BOT_NAME = 'example'\n")
     crawler = get_crawler(settings_dict={"GBOT_ROBOTS_SQLITE_PATH": str(path)})
-    with pytest.raises(ValueError, match=f"^{path} .*it stays as it is.*GBOT_ROBOTS_SQLITE_PATH"):
+    with pytest.raises(ValueError, match=f"^{path} .*it is not touched.*GBOT_ROBOTS_SQLITE_PATH"):
         StorageClient.of(GbotSettings.of(crawler.settings), crawler)
     assert path.read_bytes() == b"BOT_NAME = 'example'\n"

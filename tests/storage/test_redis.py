@@ -174,7 +174,7 @@ def test_client_is_made_again_after_each_failure_since_it_may_know_another_maste
         clients = [redis.Redis.from_url(server.url) for server in (old, new)]
         made = Mock(side_effect=[no_master, *clients[:1], no_master, *clients[1:]])
         failed = pytest.raises(
-            StorageError, match="mine makes no client now: ConnectionError: No master found for"
+            StorageError, match="mine could not make a client: ConnectionError: No master found for"
         )
         with failed:
             RedisStorage("mine", made)

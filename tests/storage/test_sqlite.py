@@ -180,7 +180,7 @@ def test_broken_files_of_ours_are_set_aside_and_new_ones_begun(
             storage.put(ORIGIN, Entry(RULES))
             assert list(storage.origins()) == [ORIGIN]
     assert {path.with_name(name).read_bytes() for name in aside(path)} == damaged
-    said = [f"renamed to {name}; a new file replaces it" for name in aside(path)]
+    said = [f"it was renamed to {name}, and a new file replaces it" for name in aside(path)]
     assert [warning.rpartition(": ")[2] for warning in caplog.messages] == said
 
 
@@ -210,7 +210,7 @@ def test_foreign_file_is_neither_renamed_nor_overwritten(path: Path, theirs: str
     else:
         path.write_bytes(theirs)
     before = path.read_bytes()
-    with pytest.raises(ForeignFileError, match=f"^{path} does not say that it is this plugin's"):
+    with pytest.raises(ForeignFileError, match=f"^{path} is not a database of scrapy-gbot-robots"):
         SqliteStorage(path)
     assert names(path.parent) == {path.name}
     assert path.read_bytes() == before

@@ -93,7 +93,7 @@ class Leasing(MemoryStorage):
 
 
 # The beginnings of the log lines for a storage that fails, and for one that works again.
-FAILED, WORKS = "The robots.txt storage failed:", "The robots.txt storage answers"
+FAILED, WORKS = "The robots.txt storage failed:", "The robots.txt storage works again"
 
 
 def said(caplog: pytest.LogCaptureFixture) -> list[str]:
