@@ -1,20 +1,20 @@
 """Every private or changing part of Scrapy's engine that the plugin uses, and nothing else.
 
-`PARTS` names them, each with what a crawl does without it. When Scrapy changes such a part, only
-this module has to change, and two others: obeying/front.py puts the room in the place of a
-scheduler's `mqs`, and obeying/crawl_delay.py sets the `delay` and `jitter` of a download slot. None
-of them is touched before a crawl runs. If a part is missing, as in a mocked engine or in a user's
-own downloader, the functions do nothing or return a value that means "no", unless they say
-otherwise. If it is Scrapy that lacks it, the log has one warning (`warn_of_missing_parts`).
+`PARTS` lists these parts, and what a crawl does without each of them. When Scrapy changes a part,
+this module has to change. Two other modules use such parts: obeying/front.py puts the room in the
+place of a scheduler's `mqs`, and obeying/crawl_delay.py sets the `delay` and `jitter` of a download
+slot. No part is used before a crawl runs. A mocked engine, or a user's own downloader, may lack a
+part. Unless their docstrings state otherwise, the functions then do nothing or return a value that
+means "no". If Scrapy itself lacks a part, one warning is logged (`warn_of_missing_parts`).
 
-Replaced while a crawl runs, on the objects of that crawl, beside `_active_downloads` of a queue on
-disk (`count_held`):
+This module replaces three methods while a crawl runs, on the objects of that crawl:
 
-* `signals.send_catch_log`, while a robots.txt is under way (`Overhearing`)
+* `signals.send_catch_log`, while a robots.txt is being fetched (`Overhearing`)
 * `downloader.handlers.download_request_async` (`around_sending`)
+* `_active_downloads` of a queue on disk (`count_held`)
 
-Of what Scrapy's documentation does not name, other modules use these, which have stood for years:
-of `scrapy.utils` asyncio (AsyncioLoopingCall, call_later, create_looping_call,
+Other modules use these names that Scrapy's documentation does not list, but that have not changed
+for years: in `scrapy.utils` asyncio (AsyncioLoopingCall, call_later, create_looping_call,
 is_asyncio_available), conf (build_component_list, closest_scrapy_cfg), datatypes (LocalCache),
 defer (deferred_from_coro, maybe_deferred_to_future), httpobj (urlparse_cached), log
 (logformatter_adapter), misc (build_from_crawler, load_object), project (data_path,
@@ -60,22 +60,22 @@ logger = logging.getLogger(__name__)
 # `scrapy view` is a kind of `scrapy fetch`.
 _FETCH_FEW_PAGES = ("scrapy.commands.check", "scrapy.commands.fetch", "scrapy.commands.parse")
 
-# request.meta key: the `Exchange` that is asked about this request's download
+# The request.meta key of the `Exchange` that may stop the download of this request.
 LISTENER = "gbot_robots_listener"
 
-# Scrapy's handlers that open no more connections than CONCURRENT_REQUESTS. They return the headers
-# which say where a body ends, and set no flag if none does. Scrapy's default handler takes these
-# headers out, and flags such a body "partial".
+# Scrapy's handlers that open at most CONCURRENT_REQUESTS connections. They keep the headers that
+# mark the end of a body, and do not flag a response that has none. Scrapy's default handler removes
+# these headers, and flags a response that has none as "partial".
 _BOUNDED = {"AiohttpDownloadHandler", "HttpxDownloadHandler"}
 
 _NO_PART = object()
 _USER_AGENT = b"User-Agent"
 
-_ONLY_SLOT = "*"  # no host has this name
+_ONLY_SLOT = "*"  # A host cannot have this name.
 
 
 class _IdleSlot(NamedTuple):
-    """As idle as a download slot that does not exist yet."""
+    """A stand-in for a download slot that does not exist yet."""
 
     active: tuple[()] = ()
     queue: tuple[()] = ()
@@ -85,13 +85,13 @@ class _IdleSlot(NamedTuple):
 
 _IDLE_SLOT: Any = _IdleSlot()
 _NO_SLOTS: dict[str, Any] = {}
-_OF_A_SLOT = ("active", "queue", "delay", "concurrency")  # what the room asks of it
+_OF_A_SLOT = ("active", "queue", "delay", "concurrency")  # The room reads these attributes.
 
-# Their order is known, so that the room may take their place.
+# The room may take the place of these queues, because it hands requests out in the same order.
 _PRIORITY_QUEUES = (DownloaderAwarePriorityQueue, ScrapyPriorityQueue)
 _MEMORY_QUEUES = (FifoMemoryQueue, LifoMemoryQueue)
 
-_MOST_SENT = 25  # times for one request, which middlewares may send again
+_MOST_SENT = 25  # Middlewares may send a request again, until it was sent this many times.
 
 _RECEIVED = (signals.headers_received, signals.bytes_received)
 _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
@@ -101,10 +101,11 @@ class Part(NamedTuple):
     """A part of Scrapy that its documentation does not name, or that Scrapy may change.
 
     Attributes:
-        owner: the object that has it, as reached from the crawler; "*" is one value of a dict.
+        owner: the object that has the part, as a path of attributes from the crawler; "*" is one
+            value of a dict.
         kind: the class of that object. Another class, such as a user's own, may lack the part.
-        names: of the part; of several, one is there, by the version of Scrapy.
-        without: what a crawl does if it is missing.
+        names: the names of the part. Each version of Scrapy has one of them.
+        without: what a crawl does if the part is missing.
     """
 
     owner: str
@@ -114,7 +115,7 @@ class Part(NamedTuple):
 
 
 def _parts(owner: str, kind: str, **without: str) -> list[Part]:
-    """The parts of one object; two names of one part have "_or_" between them."""
+    """Return the parts of one object. If a part has two names, "_or_" stands between them."""
     return [Part(owner, kind, tuple(names.split("_or_")), why) for names, why in without.items()]
 
 
@@ -202,9 +203,9 @@ PARTS = (
 
 
 def missing_parts(crawler: Crawler) -> list[Part]:
-    """The parts of `PARTS` that Scrapy lacks in this crawl.
+    """Return the parts of `PARTS` that Scrapy lacks in this crawl.
 
-    Objects count that are there, and are of Scrapy's own class or of a subclass.
+    An owner that does not exist, or whose class is not derived from Scrapy's, lacks nothing.
     """
     missing: list[Part] = []
     for part in PARTS:
@@ -223,10 +224,10 @@ def missing_parts(crawler: Crawler) -> list[Part]:
 
 
 def warn_of_missing_parts(crawler: Crawler, owner: str = "") -> None:
-    """Warn of all parts that Scrapy lacks, and of what the crawl does without them.
+    """Warn of the parts that Scrapy lacks, and of what the crawl does without them.
 
-    Without `owner` it is all but those of the scheduler, of which the front warns, and those of a
-    download slot, since there is none yet as a crawl begins.
+    With `owner`, only the parts of that owner are checked. Without it, all parts are checked except
+    those of the scheduler, because the front warns of them.
     """
     missing: list[str] = []
     for part in missing_parts(crawler):
@@ -237,18 +238,18 @@ def warn_of_missing_parts(crawler: Crawler, owner: str = "") -> None:
         missing.append(f"{part.owner}.{' or '.join(part.names)} ({part.without})")
     if missing:
         logger.warning(
-            "Scrapy %s lacks what this version of the plugin uses: %s. Requests are judged as "
-            "before; see if a newer version of the plugin knows this Scrapy",
+            "Scrapy %s lacks parts that this version of the plugin uses: %s. All requests are "
+            "still checked. A newer version of the plugin may support this version of Scrapy",
             scrapy_version,
             "; ".join(missing),
         )
 
 
 def is_for_one_page(crawler: Crawler) -> bool:
-    """Whether one of Scrapy's commands runs this crawl for pages that a person waits for.
+    """Whether a person waits for the pages of this crawl, because a Scrapy command runs it.
 
-    These are check, shell, fetch, view and parse. The shell is the only one that sets a dupefilter.
-    The others replace the spider's `start`.
+    These commands are check, shell, fetch, view and parse. The shell is the only one that sets a
+    dupefilter. The others replace the spider's `start`.
     """
     if crawler.settings.getpriority("DUPEFILTER_CLASS") == SETTINGS_PRIORITIES["command"]:
         return True
@@ -258,15 +259,16 @@ def is_for_one_page(crawler: Crawler) -> bool:
 
 @cache
 def _has_titled_keys() -> bool:
-    """Whether Scrapy's headers have their names as keys of a dict, in bytes and with capitals."""
+    """Whether `Headers` is a dict whose keys are names in bytes, such as b"User-Agent"."""
     return dict.__contains__(Headers({"user-agent": "a"}), _USER_AGENT)
 
 
 def user_agent_of(request: Request) -> str:
     """The User-Agent header of `request`; "" if it has none.
 
-    Scrapy makes an object when `request.headers` is asked for, which takes 424 bytes in each
-    request that waits. And it normalises a name each time: 3 microseconds.
+    `request.headers` is not used if that can be avoided. In each request that waits, Scrapy would
+    make an object of 424 bytes for it. Each look-up of a name would also take 3 microseconds,
+    because Scrapy normalises the name.
     """
     headers: Any = getattr(request, "_headers", _NO_PART)
     if headers is None:
@@ -282,13 +284,12 @@ def user_agent_of(request: Request) -> str:
 
 
 class Overhearing:
-    """Asks listeners whether the downloads of the requests that carry them go on.
+    """Lets the listener of a request decide whether the download of that request goes on.
 
     A handler of Scrapy's signals would run for every request and every piece of every body of the
     crawl. So this class replaces the method that sends signals, and only while a request with a
-    listener is under way. This has a second use: only the listener may stop the download of its
-    request. Other handlers are called as usual, but their `StopDownload`, which is meant for pages,
-    is dropped.
+    listener is being downloaded. For that request, other signal handlers are called as usual, but
+    their `StopDownload` is ignored, because it is meant for pages.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -299,11 +300,11 @@ class Overhearing:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Inside this context, listeners are asked."""
+        """Return a context inside which listeners decide about downloads."""
         self._under_way += 1
         now = self._signals.send_catch_log
         first = type(self._signals).send_catch_log.__get__(self._signals)
-        # Other code may have put an older method back, so that this one is not called.
+        # Other code may have put an older method back. If so, `_overhear` is not called any more.
         if not self._is_in_place or now in (self._send, first):
             self._is_in_place = True
             self._send = now
@@ -329,41 +330,45 @@ class Overhearing:
 class DownloadSlots:
     """The download slots of a crawl, by their keys.
 
-    When Scrapy's throttler comes (pull request 6931), its scopes take the place of slots:
-    `throttler.get_scopes_key` that of `key`, and the load of a scope that of `active`.
+    When Scrapy gets a throttler (pull request 6931), its scopes will replace slots. Then
+    `throttler.get_scopes_key` replaces `key`, and the load of a scope replaces `active`.
 
     Attributes:
-        are_apart: whether each request has the slot that its downloader gives it. Otherwise all are
-            in one, which has no limit.
+        are_apart: whether each request is in the slot that its downloader chooses. Otherwise all
+            requests are in one slot, which has no limit.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.are_apart = True
         self._crawler = crawler
         self._found_downloader: Any = None
-        self._fits: bool | None = None  # whether slots have what is asked; None: none was seen
+        # Whether slots have all attributes of `_OF_A_SLOT`; None until the first slot was seen.
+        self._fits: bool | None = None
 
     @property
     def by_key(self) -> dict[str, Any]:
-        """The downloader's slots; none if this downloader does not say."""
+        """The downloader's slots by key; empty if this downloader has no `slots`."""
         slots: dict[str, Any] = getattr(self._downloader(), "slots", _NO_SLOTS)
         return slots
 
     def _downloader(self) -> Any:
-        """The downloader of the crawl, which does not change; None before there is one."""
+        """Return the downloader of the crawl, which does not change; None before there is one."""
         if self._found_downloader is None:
             self._found_downloader = _downloader(self._crawler)
         return self._found_downloader
 
     def key(self, request: Request) -> str:
-        """The key of the slot of `request`; the same for all if this downloader does not say."""
+        """Return the key of the slot of `request`.
+
+        It is the same for all requests if this downloader does not compute keys.
+        """
         key = getattr(self._downloader(), "get_slot_key", None)
         if key is None or not self.are_apart:
             return _ONLY_SLOT
         return str(key(request))
 
     def of(self, key: str) -> Any:
-        """The slot with `key`; an idle one if there is none."""
+        """Return the slot with `key`; a stand-in that is idle if there is no such slot."""
         slot = self.by_key.get(key)
         if slot is None:
             return _IDLE_SLOT
@@ -375,7 +380,7 @@ class DownloadSlots:
         return slot
 
     def make(self, key: str, request: Request) -> None:
-        """Let the slot of `request` exist, which has `key`."""
+        """Make the slot of `request` if it does not exist yet. Its key is `key`."""
         downloader = self._downloader()
         if isinstance(downloader, Downloader) and key not in self.by_key:
             getattr(downloader, "_get_slot", _do_nothing)(request)
@@ -384,29 +389,32 @@ class DownloadSlots:
 async def send_beside_limits(
     crawler: Crawler, request: Request, secs: float, own_meta: Mapping[str, Any]
 ) -> Response:
-    """Send `request`, but do not count it against CONCURRENT_REQUESTS.
+    """Send `request` without counting it against CONCURRENT_REQUESTS, and return its response.
 
-    This is what `engine.download_async` does, less the places in the engine and in the downloader:
-    the engine does not wait for it when it closes.
+    This does the same as `engine.download_async`, but takes no place in the engine or in the
+    downloader. So the engine does not wait for the request when it closes.
 
     Args:
         crawler: the crawl.
         request: the request.
-        secs: for how many seconds middlewares may keep it before it is sent, and its response. The
+        secs: for how many seconds downloader middlewares may keep the request or its response. The
             time in the downloader does not count.
-        own_meta: meta keys of the request that it has again when a middleware sends it again.
+        own_meta: these meta keys are restored if a middleware sends another request in place of
+            this one.
 
     Raises:
-        TimeoutError: middlewares have kept it for longer, such as one that waits for a page of the
-            site, which waits for this very request.
-        RuntimeError: a middleware has sent it again too often.
+        TimeoutError: middlewares have kept the request for longer. For example, a middleware waits
+            for a page of the site, and that page waits for this robots.txt.
+        RuntimeError: middlewares have sent the request again too often.
+        Exception: any exception of the download or of a middleware.
     """
     engine: Any = crawler.engine
     downloader = _downloader(crawler)
     send: Send | None = getattr(downloader, "_enqueue_request", None)
     download = getattr(getattr(downloader, "middleware", None), "download_async", None)
     is_scrapys = getattr(type(downloader), "fetch", None) is getattr(Downloader, "fetch", _NO_PART)
-    if send is None or download is None or not is_scrapys:  # the user's own, or a mocked engine
+    if send is None or download is None or not is_scrapys:
+        # It is a user's own downloader, or the engine is mocked.
         response: Response = await engine.download_async(request)
         return response
     limit = TimeLimit(secs)
@@ -423,16 +431,16 @@ async def send_beside_limits(
         work = download(enqueue, request)
         result: Response | Request = await limit.on(work, why)
         if isinstance(result, Response):
-            _tell_of_response(crawler, request, result)
+            _announce(crawler, request, result)
             return result
-        request = result  # a middleware sends it again
+        request = result  # A middleware sends this request in place of the last one.
         for key, value in own_meta.items():
             request.meta.setdefault(key, value)
     raise RuntimeError(f"a downloader middleware has sent it again {_MOST_SENT} times")
 
 
-def _tell_of_response(crawler: Crawler, request: Request, response: Response) -> None:
-    """Log and signal that a response has come, as the engine does."""
+def _announce(crawler: Crawler, request: Request, response: Response) -> None:
+    """Log a response and send its signal, as the engine does for pages."""
     if response.request is None:
         response.request = request
     spider: Any = crawler.spider
@@ -448,7 +456,7 @@ def _tell_of_response(crawler: Crawler, request: Request, response: Response) ->
 
 
 def pull_soon(crawler: Crawler) -> None:
-    """Let the engine take requests from the scheduler now, not at its next heartbeat."""
+    """Make the engine take requests from the scheduler soon, before its next heartbeat."""
     next_call = getattr(_engine_slot(crawler), "nextcall", None)
     if next_call is not None:
         next_call.schedule()
@@ -456,9 +464,9 @@ def pull_soon(crawler: Crawler) -> None:
 
 @contextmanager
 def without_a_place(crawler: Crawler, request: Request) -> Iterator[None]:
-    """Inside this context, `request` takes none of CONCURRENT_REQUESTS.
+    """Return a context inside which `request` does not count against CONCURRENT_REQUESTS.
 
-    It is with a downloader middleware. Meanwhile another request may take its place.
+    A downloader middleware holds the request. Meanwhile, another request may take its place.
     """
     active = getattr(_downloader(crawler), "active", None)
     if not isinstance(active, set) or request not in active:
@@ -475,47 +483,50 @@ def without_a_place(crawler: Crawler, request: Request) -> Iterator[None]:
 def is_closing(crawler: Crawler) -> bool:
     """Whether the crawl has begun to close.
 
-    Scrapy has no signal for it before the scheduler is closed.
+    Scrapy sends no signal for this before it closes the scheduler.
     """
     return getattr(_engine_slot(crawler), "closing", None) is not None
 
 
 def is_backed_out(crawler: Crawler) -> bool:
-    """Whether Scrapy downloads nothing, since the responses that it works on are too large."""
+    """Whether Scrapy has paused downloads, because the responses in memory are too large."""
     slot = getattr(getattr(crawler.engine, "scraper", None), "slot", None)
     return slot is not None and slot.needs_backout()
 
 
 class Backlog(Protocol):
-    """The pages that wait in a scheduler, for those who read sitemap files."""
+    """The pages that wait in a scheduler, as readers of sitemap files need them."""
 
     async def wait(self, request: Request, most: int, file: int) -> bool:
         """Wait until fewer than `most` pages are left in the slot of `request`."""
 
 
 def pages_ahead(crawler: Crawler) -> Backlog | None:
-    """The pages that wait in the memory of a scheduler of ours; None if they wait elsewhere."""
+    """Return the pages that wait in the memory of a `RobotsScheduler`.
+
+    Return None if pages wait elsewhere.
+    """
     scheduler = getattr(_engine_slot(crawler), "scheduler", None)
     backlog: Backlog | None = getattr(scheduler, "pages_ahead", None)
     return backlog
 
 
 def in_progress(crawler: Crawler) -> Container[Request] | None:
-    """The requests that the engine has taken from the scheduler, and whose way has not ended.
+    """Return the requests that the engine has taken from the scheduler and is still working on.
 
-    None if this engine does not say.
+    Return None if this engine does not record them.
     """
     return getattr(_engine_slot(crawler), "inprogress", None)
 
 
 def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
-    """The classes of the queues in memory of Scrapy's scheduler, and of those for start requests.
+    """Return the class of the queues in memory of Scrapy's scheduler, and that for start requests.
 
-    None if the room cannot take the place of its priority queue: that is not one of Scrapy's, has
-    requests already, or there is another one on disk.
+    Return None if the room cannot take the place of the priority queue in memory. This is so if the
+    queue is not one of Scrapy's, if it contains requests already, or if there is a queue on disk.
 
     Raises:
-        AttributeError: this Scrapy has no such part.
+        AttributeError: this version of Scrapy lacks a part of the scheduler.
     """
     requests = scheduler.mqs
     if scheduler.dqs is not None or type(requests) not in _PRIORITY_QUEUES or len(requests):
@@ -527,12 +538,17 @@ def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
 
 
 def count_held(requests: object, held: Mapping[str, int]) -> Collection[str]:
-    """Let a priority queue of Scrapy's that knows slots count what is `held` as being downloaded.
+    """Make Scrapy's slot-aware priority queue count held requests as active downloads.
 
-    Return the slots that it has requests for; none if it knows none.
+    Args:
+        requests: the queue.
+        held: the number of held requests, by slot. The queue reads it at each use.
+
+    Returns:
+        The slots that the queue contains requests for; empty if it is another kind of queue.
 
     Raises:
-        AttributeError: this Scrapy has no such part.
+        AttributeError: this version of Scrapy lacks a part of the queue.
     """
     if type(requests) is not DownloaderAwarePriorityQueue:
         return ()
@@ -543,7 +559,7 @@ def count_held(requests: object, held: Mapping[str, int]) -> Collection[str]:
 
 
 def is_idle(crawler: Crawler) -> bool:
-    """Whether no request is scheduled or being downloaded, so that no response will come."""
+    """Whether no request is scheduled or being downloaded. If so, no response will come."""
     if getattr(_downloader(crawler), "active", None):
         return False
     scheduler = getattr(_engine_slot(crawler), "scheduler", None)
@@ -553,9 +569,9 @@ def is_idle(crawler: Crawler) -> bool:
 
 
 def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
-    """The downloader middleware of a crawl that is a `kind`; None if there is none.
+    """Return the downloader middleware of a crawl that is a `kind`; None if there is none.
 
-    `Crawler.get_downloader_middleware` raises where the downloader is one of the user's own that
+    `Crawler.get_downloader_middleware` is not used, because it raises if a user's own downloader
     has no middlewares.
     """
     for middleware in downloader_middlewares(crawler):
@@ -565,13 +581,13 @@ def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
 
 
 def downloader_middlewares(crawler: Crawler) -> tuple[object, ...]:
-    """The downloader middlewares of a crawl; none if its downloader does not say."""
+    """Return the downloader middlewares of a crawl; none if its downloader does not list them."""
     manager = getattr(_downloader(crawler), "middleware", None)
     return tuple(getattr(manager, "middlewares", ()))
 
 
 def several_of(crawler: Crawler, kind: type) -> str:
-    """The names of the downloader middlewares of a crawl that are a `kind`; "" if one is."""
+    """Return the names of the downloader middlewares that are a `kind`; "" if exactly one is."""
     of_kind = [each for each in downloader_middlewares(crawler) if isinstance(each, kind)]
     if len(of_kind) == 1:
         return ""
@@ -579,7 +595,7 @@ def several_of(crawler: Crawler, kind: type) -> str:
 
 
 def is_bypassed(crawler: Crawler, middleware: object) -> bool:
-    """Whether a downloader middleware of the project's own stands before `middleware`."""
+    """Whether one of the project's own downloader middlewares comes before `middleware`."""
     for other in downloader_middlewares(crawler):
         if other is middleware:
             return False
@@ -589,7 +605,7 @@ def is_bypassed(crawler: Crawler, middleware: object) -> bool:
 
 
 def is_followed(crawler: Crawler, middleware: object) -> bool:
-    """Whether a downloader middleware of the project's own stands behind `middleware`."""
+    """Whether one of the project's own downloader middlewares comes after `middleware`."""
     for other in reversed(downloader_middlewares(crawler)):
         if other is middleware:
             return False
@@ -599,28 +615,28 @@ def is_followed(crawler: Crawler, middleware: object) -> bool:
 
 
 def _is_foreign(middleware: object) -> bool:
-    """Whether a middleware looks at requests, and is neither Scrapy's nor this plugin's."""
+    """Whether a middleware processes requests, and is neither Scrapy's nor this plugin's."""
     package = type(middleware).__module__.partition(".")[0]
     return package not in {"scrapy", __package__} and hasattr(middleware, "process_request")
 
 
 def reads_sitemaps(spider_cls: type) -> bool:
-    """Whether a spider class is a SitemapSpider with the method that `sitemap_callback` names."""
+    """Whether a spider class is a SitemapSpider for which `sitemap_callback` works."""
     return issubclass(spider_cls, SitemapSpider) and hasattr(spider_cls, "_parse_sitemap")
 
 
 def sitemap_callback(spider: SitemapSpider) -> Callable[..., Any]:
-    """The method with which a SitemapSpider reads a sitemap file.
+    """Return the method with which a SitemapSpider reads a sitemap file.
 
     Raises:
-        AttributeError: this Scrapy has no such part; `reads_sitemaps` tells before.
+        AttributeError: this version of Scrapy lacks the method; see `reads_sitemaps`.
     """
-    return spider._parse_sitemap  # noqa: SLF001  Scrapy has no other name for it
+    return spider._parse_sitemap  # noqa: SLF001  Scrapy has no public name for it.
 
 
 def follows_sitemap(spider: SitemapSpider, url: str) -> bool:
     """Whether `sitemap_follow` of a SitemapSpider matches the URL of a sitemap."""
-    # compiled once, by Scrapy
+    # Scrapy compiles these patterns once.
     patterns = getattr(spider, "_follow", None)
     if patterns is None:
         patterns = map(re.compile, spider.sitemap_follow)
@@ -628,8 +644,8 @@ def follows_sitemap(spider: SitemapSpider, url: str) -> bool:
 
 
 def page_callback(spider: SitemapSpider, url: str) -> Callable[..., Any] | None:
-    """The callback that `sitemap_rules` of a SitemapSpider give the URL of a page, or None."""
-    rules = getattr(spider, "_cbs", None)  # compiled once, by Scrapy
+    """Return the callback for a page's URL by `sitemap_rules` of a SitemapSpider, or None."""
+    rules = getattr(spider, "_cbs", None)  # Scrapy compiles these patterns once.
     if rules is None:
         rules = [(re.compile(pattern), callback) for pattern, callback in spider.sitemap_rules]
     for pattern, callback in rules:
@@ -645,9 +661,9 @@ def page_callback(spider: SitemapSpider, url: str) -> Callable[..., Any] | None:
 def around_sending(
     crawler: Crawler, send_with: Callable[[Send, Request], Coroutine[Any, Any, Response]]
 ) -> bool:
-    """Let the downloader call `send_with(send, request)` in place of `send(request)`.
+    """Make the downloader call `send_with(send, request)` in place of `send(request)`.
 
-    Return whether it does: a downloader of the user's own may not.
+    Return whether that is possible. A user's own downloader may lack the method.
     """
     handlers = _download_handlers(crawler)
     send = getattr(handlers, "download_request_async", None)
@@ -658,14 +674,15 @@ def around_sending(
 
 
 class RobotsConnections:
-    """Through which connections the downloader sends robots.txt requests.
+    """The connections for robots.txt requests.
 
-    Scrapy's aiohttp and httpx handlers open no more connections than CONCURRENT_REQUESTS. Hosts
-    whose robots.txt hangs would take all of them, and no other host would be asked for anything.
-    So robots.txt requests have a second handler of the same class there, made when the first of
-    them is sent. Other handlers send robots.txt files and pages.
+    Scrapy's aiohttp and httpx handlers open at most CONCURRENT_REQUESTS connections. Hosts whose
+    robots.txt hangs would take all of them, and nothing could be requested from other hosts. So
+    robots.txt requests get a second handler of the same class. It is made when the first of them is
+    sent. Every other handler sends both pages and requests for a robots.txt.
 
     Args:
+        crawler: the crawl.
         number: how many connections a second handler may open.
     """
 
@@ -675,11 +692,11 @@ class RobotsConnections:
         self._second_of = cache(self._made_again)
 
     def second(self, request: Request) -> Any:
-        """The second handler that sends `request`; None if pages need no other connections."""
+        """Return the second handler, which sends `request`; None if the usual one sends it."""
         return self._second_of(urlparse_cached(request).scheme)
 
     def _made_again(self, scheme: str) -> Any:
-        """A second handler, if the first one bounds its connections; else None."""
+        """Return a second handler if the first one bounds its connections; otherwise None."""
         handler_of = getattr(_download_handlers(self._crawler), "_get_handler", None)
         if handler_of is None:
             return None
@@ -695,9 +712,10 @@ class RobotsConnections:
         quiet = type(kind.__name__, (kind,), {"experimental": False})
         try:
             second = build_from_crawler(quiet, crawler)
-        except Exception:  # a subclass of the user's own that there may be once only
+        except Exception:  # A user's own subclass may forbid a second instance.
             logger.warning(
-                "%s could not be made again, so robots.txt files take connections from pages",
+                "%s could not be made a second time, so robots.txt files share the connections of "
+                "pages",
                 kind.__name__,
                 exc_info=True,
             )
@@ -707,11 +725,11 @@ class RobotsConnections:
 
 
 def _do_nothing(_: object) -> None:
-    """In the place of a method that Scrapy lacks."""
+    """Stand in for a method that Scrapy lacks."""
 
 
 def is_http_of_scrapy(crawler: Crawler, request: Request) -> bool:
-    """Whether a handler of Scrapy's own sends `request` by HTTP, and so tells of headers."""
+    """Whether one of Scrapy's own HTTP handlers sends `request`, and so signals headers."""
     handler_of = getattr(_download_handlers(crawler), "_get_handler", None)
     scheme = urlparse_cached(request).scheme
     if handler_of is None or scheme not in {"http", "https"}:
@@ -724,10 +742,10 @@ def _downloader(crawler: Crawler) -> Any:
 
 
 def _download_handlers(crawler: Crawler) -> Any:
-    """The download handlers of a crawl; None if its downloader does not say."""
+    """Return the download handlers of a crawl; None if its downloader does not have them."""
     return getattr(_downloader(crawler), "handlers", None)
 
 
 def _engine_slot(crawler: Crawler) -> Any:
-    # Scrapy 2.19 has `engine.scheduler`, and nothing for the rest.
+    # Scrapy 2.19 has the public `engine.scheduler`, but no public name for the other parts.
     return getattr(crawler.engine, "_slot", None)

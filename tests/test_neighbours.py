@@ -211,6 +211,6 @@ def test_command_for_one_page_waits_for_none(command: str, more: Any, crawling: 
         url = [] if command == "check" else [ill.url("/")]
         arguments = [*SCRAPY, command, *url, *more]
         ended = processes.run(arguments, crawling, environment())  # `check` prints a traceback
-        assert "robots.txt unreachable: HTTP 503" in ended.stderr
+        assert "/robots.txt (HTTP 503): for now, no page of this site is crawled" in ended.stderr
         assert "requests wait" not in ended.stderr  # a crawl waits a minute
         assert ill.paths() == ["/robots.txt"]

@@ -1,4 +1,4 @@
-"""What a crawl says about its robots.txt files: log lines, stats, and signals."""
+"""The log lines, stats and signals of a crawl about its robots.txt files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..core.urls import Origin, shown
 from ..engine import pull_soon
 from ..fetching.fetcher import MOST_WARNED
 from ..meta import SITEMAP
-from ..policy.outages import Copy, Kind, State
+from ..policy.outages import MINUTE, Copy, Kind, State, span
 from ..policy.outcome import (
     NO_SERVER,
     NOT_ASKED,
@@ -38,16 +38,21 @@ from .answer import CachedAnswer, ShownAnswer, Source
 from .patience import TRIES
 from .robotparser import GbotRobotParser
 
-# The signal `DECIDED(answer, copy)` is the archive's: `copy` is the definite answer that decides
-# now, None if there is none.
+# The record of a crawl listens to the signal `DECIDED(answer, copy)`. `copy` is the robots.txt, or
+# other definite answer, that decides now; None if there is none.
 DECIDED = object()
 
 _STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}" for state in State}
-# What a project can do that drops its own robots.txt requests.
+_CONSEQUENCES = {
+    State.FULL_DISALLOW: "no page of this site is crawled",
+    State.FULL_ALLOW: "all pages of this site may be crawled",
+    State.RULES: "the rules of its last robots.txt apply",
+}
+# The advice for a project that drops its own robots.txt requests.
 _WHAT_TO_DO = (
-    ", and no request waits for it. Let that middleware pass requests with "
-    "meta['dont_obey_robotstxt'], which robots.txt requests have; or set that key in the requests "
-    "of pages that need no robots.txt"
+    "No request waits for it. Let that middleware pass requests with "
+    "meta['dont_obey_robotstxt'], because robots.txt requests have that key. Or set the key in the "
+    "requests for pages that need no robots.txt"
 )
 
 logger = logging.getLogger(__name__)
@@ -64,10 +69,12 @@ class CrawlEvents:
         self._stats = crawler.stats
         self._settings = settings
         self._background = background
-        self._handlers_running = 0  # those that are coroutines
-        self._logged: Counter[str] = Counter()  # how often, by kinds of errors and by sentences
+        self._handlers_running = 0  # how many coroutines of signal handlers run
+        # How many log lines there were of each class of exceptions, and of each sentence.
+        self._logged: Counter[str] = Counter()
         self._has_warned_of_page = False
-        self.from_memory = 0  # answers that requests got, and that are not in the stats yet
+        # How many answers requests have got from memory that are not in the stats yet.
+        self.from_memory = 0
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
     def tell(self) -> None:
@@ -76,29 +83,29 @@ class CrawlEvents:
             self._stats.inc_value("gbot_robots/lookup/memory", self.from_memory)
             self.from_memory = 0
 
-    def count(self, name: str) -> None:
+    def add_to_stat(self, name: str) -> None:
         """Add one to the stat `gbot_robots/NAME`."""
         self._stats.inc_value(f"gbot_robots/{name}")
 
     def fetched(self, outcome: Outcome, secs: float) -> None:
         """Count a fetch of a robots.txt that ended in `outcome` after `secs` seconds.
 
-        The log names a file that was cut, and a redirect that was not followed.
+        Log a file that was cut, and a redirect that was not followed.
         """
         stats = self._stats
         millisecs = round(secs * 1000)
         stats.inc_value("robotstxt/request_count")
         stats.inc_value("gbot_robots/fetch_ms/sum", millisecs)
         stats.max_value("gbot_robots/fetch_ms/max", millisecs)
-        self.count(type(outcome).__name__.lower())
+        self.add_to_stat(type(outcome).__name__.lower())
         if isinstance(outcome, Unreachable) and outcome.failure in NOT_ASKED:
-            self.count("fetches/dropped")
+            self.add_to_stat("fetches/dropped")
         if isinstance(outcome, Fetched):
             stats.inc_value("gbot_robots/bytes", len(outcome.body))
             if outcome.cut:
-                self.count("files/cut")
+                self.add_to_stat("files/cut")
                 logger.info(
-                    "%s is longer than %d bytes; the rest of it is ignored",
+                    "%s is longer than %d bytes; the rest of the file is ignored",
                     shown(outcome.url),
                     self._settings.max_bytes,
                 )
@@ -109,11 +116,14 @@ class CrawlEvents:
             stats.inc_value(f"robotstxt/response_status_count/{outcome.status}")
 
     def failed(self, what: str, origin: Origin, error: Exception) -> None:
-        """Count an unexpected exception of `what`, which was done for `origin`.
+        """Count an unexpected exception, and log the first one of each class.
 
-        Only the first of each class is logged.
+        Args:
+            what: the action that failed, such as "Looking up", for the log.
+            origin: the origin whose robots.txt was needed.
+            error: the exception.
         """
-        self.count("errors")
+        self.add_to_stat("errors")
         kind = type(error).__name__
         self._logged[kind] += 1
         if self._logged[kind] == 1:
@@ -128,10 +138,14 @@ class CrawlEvents:
         robotstxt: RobotsTxt | None,
         request: Request,
     ) -> None:
-        """Log, count and signal the new `answer` of an origin, which replaces `before`.
+        """Log, count and signal a new answer for an origin.
 
-        `copy` is the definite answer that decides now, `robotstxt` what it says. `request` is the
-        one that needed it.
+        Args:
+            answer: the new answer.
+            before: the answer that it replaces, or None.
+            copy: the robots.txt, or other definite answer, that decides now; None if there is none.
+            robotstxt: the same file after parsing, or None.
+            request: the request that needed the answer.
         """
         facts = None
         was_temporary = False
@@ -158,53 +172,58 @@ class CrawlEvents:
         self._crawler.signals.send_catch_log(DECIDED, answer=answer, copy=copy)
 
     def _tell_of_copy(self, copy: Copy, answer: CachedAnswer) -> None:
-        """Count and warn of a wall, and warn of the first file inside which rules are not read."""
+        """Count and log a bot wall. Warn of the first file with rules inside that are not read."""
         if copy.kind is Kind.WALL:
-            self.count("walls")
+            self.add_to_stat("walls")
             sentence = (
-                "%s: a bot wall answered, not the site (%s). "
-                "By GBOT_ROBOTS_ACCESS_DENIED = %r this means %s%s"
+                "%s was answered by a bot wall and not by the site (%s), so %s "
+                "(GBOT_ROBOTS_ACCESS_DENIED = %r)%s"
             )
-            self._warn(sentence, answer, self._settings.access_denied)
+            self._warn(sentence, answer, answer.why, self._settings.access_denied)
         elif not self._has_warned_of_page and (what := hides_rules(copy.body)):
             self._has_warned_of_page = True
             logger.warning(
-                "%s is %s, and rules stand inside it that are not read. Let the "
-                "middleware or download handler that renders pages, if there is one, leave "
-                "robots.txt alone: its requests have meta['dont_obey_robotstxt']",
+                "%s arrived as %s with rules inside, and these rules are not read. If a "
+                "middleware or download handler renders pages with a browser, make it skip "
+                "requests with meta['dont_obey_robotstxt']",
                 shown(copy.url),
                 what,
             )
 
     def _tell_of_outage(self, answer: CachedAnswer, request: Request) -> None:
-        """Signal and warn that a robots.txt has become unreachable; say whether `request` waits."""
+        """Signal and warn that a robots.txt is unreachable, and how long `request` waits for it."""
         self._crawler.signals.send_catch_log(
             robotstxt_unreachable, origin=answer.origin, answer=ShownAnswer(answer)
         )
         secs = self._settings.unreachable_wait_secs
-        rest = ""
-        if answer.failure is Failure.DROPPED:
-            rest = _WHAT_TO_DO
-        elif secs and answer.is_waited_for(request):
-            rest = f"; requests wait up to {secs:g} s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"
-            if _may_be_gone(answer):
-                rest = (
-                    f"; requests wait for it until {TRIES} tries in a row have found no server, "
-                    "which usually takes a few seconds"
-                )
+        more: list[str] = []
         finder = _listed_by(request, answer.origin)
         if finder:
-            rest = f" ({shown(finder)} lists a sitemap there){rest}"
+            more.append(f"The crawl needs it because {shown(finder)} lists a sitemap there")
+        if answer.failure is Failure.DROPPED:
+            more.append(_WHAT_TO_DO)
+        elif secs and answer.is_waited_for(request):
+            if _may_be_gone(answer):
+                more.append(
+                    f"Its requests wait until {TRIES} tries in a row have found no server, "
+                    "which usually takes a few seconds"
+                )
+            else:
+                more.append(
+                    f"Its requests wait up to {secs:g} s for a retry "
+                    "(GBOT_ROBOTS_UNREACHABLE_WAIT_SECS)"
+                )
         if self._crawler.settings.getbool("HTTPCACHE_ENABLED"):
-            rest += (
-                ". To replay the pages in Scrapy's HTTP cache without the site, "
+            more.append(
+                "To replay the pages in Scrapy's HTTP cache without the site, "
                 "set ROBOTSTXT_OBEY = False"
             )
-        sentence = "%s: %s. By GBOT_ROBOTS_UNREACHABLE = %r this means %s for now%s"
-        self._warn(sentence, answer, self._settings.unreachable, rest)
+        sentence = "Could not fetch %s (%s): for now, %s (GBOT_ROBOTS_UNREACHABLE = %r)%s"
+        rest = "".join(f". {each}" for each in more)
+        self._warn(sentence, answer, _cause(answer), self._settings.unreachable, rest)
 
     def _send_known(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request) -> None:
-        """Send the signals for a robots.txt that the crawl has learnt."""
+        """Send the signals that the crawl now knows a robots.txt."""
         origin = answer.origin
         self._send(
             robotstxt_known,
@@ -218,9 +237,14 @@ class CrawlEvents:
             self._send(robots_parsed, robotparser=GbotRobotParser(robotstxt), request=request)
 
     def compare(self, origin: Origin, before: Copy | None, now: Copy | None) -> None:
-        """Send a signal if the rules in the copy after a fetch are not those in the copy before.
+        """Send a signal if a fetch has changed the rules of `origin`.
 
-        No request waits for it.
+        The comparison runs in the background, so no request waits for it.
+
+        Args:
+            origin: the origin.
+            before: the copy before the fetch, or None.
+            now: the copy after the fetch, or None.
         """
         if before is not None and now is not None and before.body != now.body:
             self._background.start(self._compare(origin, before, now))
@@ -229,21 +253,28 @@ class CrawlEvents:
         old = self._settings.parse(before.body, cut=before.cut)
         new = self._settings.parse(now.body, cut=now.cut)
         if await run_in_thread(changes, old, new):
-            self.count("files/changed")
+            self.add_to_stat("files/changed")
             logger.info("%s has new rules", origin.robots_url)
             self._send(robotstxt_changed, origin=origin, old=old, new=new)
 
-    def _warn(self, sentence: str, answer: CachedAnswer, setting: str, rest: str = "") -> None:
-        """Warn of what `answer` means by a setting, unless this `sentence` was logged often.
+    def _warn(
+        self, sentence: str, answer: CachedAnswer, why: str, setting: str, rest: str = ""
+    ) -> None:
+        """Warn of the consequence of `answer`, unless this `sentence` was logged often.
 
-        `setting` is the value of that setting, and `rest` the end of the sentence.
+        Args:
+            sentence: a format for URL, reason, consequence, value of the setting, and rest.
+            answer: the answer.
+            why: the reason. It may be from the storage, to which others may write.
+            setting: the value of the setting that decides about the consequence.
+            rest: the end of the sentence.
         """
-        why = shown(answer.why)  # from the storage, to which others may write
         url = answer.origin.robots_url
-        self._log(logging.WARNING, sentence, url, why, setting, answer.state.value, rest)
+        consequence = _CONSEQUENCES[answer.state]
+        self._log(logging.WARNING, sentence, url, shown(why), consequence, setting, rest)
 
     def _log(self, level: int, sentence: str, *words: str) -> None:
-        """Log a `sentence` with its `words`, the first few times."""
+        """Log `sentence` with its `words`, but each sentence MOST_WARNED times at most."""
         self._logged[sentence] += 1
         if self._logged[sentence] <= MOST_WARNED:
             logger.log(level, sentence, *words)
@@ -251,8 +282,8 @@ class CrawlEvents:
     def _send(self, signal: object, **named: Any) -> None:
         """Call all handlers of `signal` before the next request goes on, as Scrapy does.
 
-        Those that are coroutines run in the background, and delay no request; the crawl stays open
-        for what they schedule.
+        Handlers that are coroutines run in the background and delay no request. The crawl stays
+        open until they have ended.
         """
         spider = self._crawler.spider
         for _, result in self._crawler.signals.send_catch_log(signal, spider=spider, **named):
@@ -262,7 +293,7 @@ class CrawlEvents:
 
     def _handler_ended(self) -> None:
         self._handlers_running -= 1
-        pull_soon(self._crawler)  # `_spider_idle` may have kept the crawl open
+        pull_soon(self._crawler)  # `_spider_idle` may have kept the crawl open.
 
     def _spider_idle(self) -> None:
         """Keep the crawl open while coroutines of signal handlers run."""
@@ -271,7 +302,10 @@ class CrawlEvents:
 
 
 def _listed_by(request: Request, origin: Origin) -> str:
-    """The URL of the file on another host that led the crawl to a sitemap at `origin`; or ""."""
+    """The URL of the file on another host that lists a sitemap at `origin`; "" if there is none.
+
+    `request` is the request for that sitemap, or any other request.
+    """
     source = request.meta.get(SITEMAP, {})
     finder: str = source.get("index") or source.get("robotstxt") or ""
     if finder.startswith(f"{origin}/"):
@@ -280,13 +314,24 @@ def _listed_by(request: Request, origin: Origin) -> str:
 
 
 def _may_be_gone(answer: CachedAnswer) -> bool:
-    """Whether no server was found at the origin itself: a few tries end the wait for it."""
+    """Whether no server was found at the origin itself. Then a few tries end the wait for it."""
     outage = answer.outage
     return outage is not None and not outage.redirected_to and outage.failure in NO_SERVER
 
 
+def _cause(answer: CachedAnswer) -> str:
+    """Return why the robots.txt is unreachable, and for how long it has been, in words."""
+    outage = answer.outage
+    if outage is None:
+        return answer.why
+    age = time.time() - outage.since
+    if age < MINUTE:
+        return outage.why
+    return f"{outage.why}, unreachable for {span(age)}"
+
+
 def tell_of(overrides: Overrides) -> None:
-    """Warn of overrides that have run out, or that forbid nothing, and name those that count."""
+    """Warn of overrides that have run out or that forbid nothing, and log those in force."""
     run_out, in_force = overrides.in_words(time.time())
     if run_out:
         logger.warning("%s", run_out)

@@ -260,17 +260,17 @@ class Lookup:
             if has_lease:
                 break
             if entry is not None and self._is_good(entry):
-                self._events.count("lookup/storage")
+                self._events.add_to_stat("lookup/storage")
                 if tries:
                     return entry, Source.ANOTHER
                 return entry, Source.STORED
             if not tries:
-                self._events.count("lease/waited")
+                self._events.add_to_stat("lease/waited")
             await pause(min(_FIRST_POLL_SECS * 2 ** min(tries, 10), _LONGEST_POLL_SECS))
         if pending.then is None:
-            self._events.count("lookup/refreshed")
+            self._events.add_to_stat("lookup/refreshed")
         else:
-            self._events.count("lookup/fetched")
+            self._events.add_to_stat("lookup/fetched")
         return await self._fetch(pending.origin, entry, pending.request)
 
     async def _fetch(

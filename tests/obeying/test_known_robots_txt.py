@@ -72,7 +72,7 @@ async def test_whole_file_comes_from_the_server_if_only_its_beginning_is_known(
     assert response.body == (RULES[:20] if ours else RULES)
     assert (ANSWERED in response.flags) is ours
     assert site.paths().count("/robots.txt") == (1 if ours else 2)
-    said = f"{site.url('/robots.txt')} is longer than 20 bytes; the rest of it is ignored"
+    said = f"{site.url('/robots.txt')} is longer than 20 bytes; the rest of the file is ignored"
     assert caplog.messages.count(said) == 1
 
 
@@ -158,7 +158,7 @@ async def test_no_answer_is_an_ignored_request_that_says_why_and_for_which_no_pr
     assert str(refusal).startswith(f"{url}: robots.txt unreachable: connection refused")
     assert stats(crawler)["robotstxt/request_count"] == 1
     (warning,) = own_warnings(caplog)
-    assert warning.endswith("this means full disallow for now")  # not: requests wait
+    assert warning.endswith("(GBOT_ROBOTS_UNREACHABLE = 'google')")  # not: requests wait
 
 
 @table(

@@ -141,8 +141,9 @@ async def test_requests_held_in_an_outage_go_on_after_it(caplog: pytest.LogCaptu
     assert site.paths().count("/robots.txt") == 3
     url = site.url("/robots.txt")
     assert [each.getMessage() for each in caplog.records if each.name.endswith(".events")] == [
-        f"{url}: robots.txt unreachable: HTTP 503. By GBOT_ROBOTS_UNREACHABLE = 'google' this means "
-        "full disallow for now; requests wait up to 600 s for it, by GBOT_ROBOTS_UNREACHABLE_WAIT_SECS",
+        f"Could not fetch {url} (HTTP 503): for now, no page of this site is crawled "
+        "(GBOT_ROBOTS_UNREACHABLE = 'google'). Its requests wait up to 600 s for a retry "
+        "(GBOT_ROBOTS_UNREACHABLE_WAIT_SECS)",
         f"{url} answers again",
     ]
 

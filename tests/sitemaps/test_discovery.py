@@ -289,8 +289,8 @@ async def test_warning_of_a_host_that_only_a_sitemap_line_led_to_names_who_lists
     site.pages["/robots.txt"] = sitemap_lines(other.url("/s.xml"))
     await crawl(Sitemaps, start_urls=[site.url()])
     (warning,) = own_warnings(log)
-    assert warning.startswith(f"{other.url('/robots.txt')}: robots.txt unreachable: HTTP 503. ")
-    assert f"for now ({site.url('/robots.txt')} lists a sitemap there)" in warning
+    assert warning.startswith(f"Could not fetch {other.url('/robots.txt')} (HTTP 503): for now, ")
+    assert f"needs it because {site.url('/robots.txt')} lists a sitemap there" in warning
     log.clear()
     await crawl(Sitemaps, start_urls=[other.url()])
     (warning,) = own_warnings(log)

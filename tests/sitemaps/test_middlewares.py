@@ -88,7 +88,7 @@ async def test_domains_alone_lead_to_their_robots_txt(caplog: pytest.LogCaptureF
     crawler = await crawl(Sitemaps, allowed_domains=["127.0.0.9"])
     assert stats(crawler)["robotstxt/request_count"] == 1
     (warning,) = own_warnings(caplog)
-    assert warning.startswith("https://127.0.0.9/robots.txt: robots.txt unreachable: ")
+    assert warning.startswith("Could not fetch https://127.0.0.9/robots.txt (")
 
 
 @in_reactor

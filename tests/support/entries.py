@@ -93,11 +93,11 @@ class Leasing(MemoryStorage):
 
 
 # The beginnings of the log lines for a storage that fails, and for one that works again.
-FAILED, WORKS = "The robots.txt storage failed:", "The robots.txt storage works again"
+FAILED, WORKS = "The robots.txt storage failed:", "The robots.txt storage works"
 
 
 def said(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """How the lines of the plugin's log begin, but for those that name the storage."""
+    """The first four words of each line of the plugin's log, except the line that names the storage."""
     names = "scrapy_gbot_robots", " stores robots.txt files in "
     logged = [record.getMessage() for record in caplog.records if record.name.startswith(names[0])]
-    return [line[:30] for line in logged if names[1] not in line]
+    return [" ".join(line.split()[:4]) for line in logged if names[1] not in line]
