@@ -1,4 +1,4 @@
-"""Where requests wait for their robots.txt: one room for each crawl, before its scheduler.
+"""The room in which requests wait for their robots.txt. Each crawl has one, before its scheduler.
 
     put  --->  line, line, line ...  --->  next
 
@@ -6,22 +6,23 @@ The way of a request:
 
 1. `put` adds it to the line of its site and slot.
 2. `_may_go` says whether the first request of a line may go on. If so, the line is ready.
-3. Otherwise the line stands at its site, which is shut until it has an answer: one that is in
-   memory (`_seek_answer`), or that of a look-up, for which the site queues (`_queue`).
-4. `_look_up_more` looks up the most urgent sites.
-5. `_receive` gets the answer. If that is unreachable, the site gets a date (`_due`) at which to
-   look again. Otherwise it is open, and its lines are ready.
-6. `next` takes the ready line whose turn it is, asks `_may_go` again, and hands its first request
-   out, with the answer of its site.
-7. The middleware has the request, and judges it by that answer, whatever the room would
-   say now. One that was handed out without an answer, and needs one after all, comes back with the
-   mark `RETURNED`, once: it waits here then without anybody being asked whether it has to.
+3. Otherwise the line waits at its site, which is shut until it has an answer. The answer is in
+   memory (`_seek_answer`), or comes from a look-up, for which the site queues (`_queue`).
+4. `_look_up_more` starts the look-ups of the most urgent sites.
+5. `_receive` gets the answer. If the robots.txt is unreachable, the site gets a date (`_due`) at
+   which the room looks again. Otherwise the site is open, and its lines are ready.
+6. `next` takes the ready line whose turn it is, calls `_may_go` again, and hands out the first
+   request of the line, with the answer of its site.
+7. The middleware judges the request by that answer, even if the room has a newer one. A request
+   may be handed out without an answer, and turn out to need one. It then comes back once, with the
+   mark `RETURNED`, and waits here. `is_subject_to_robots` is not called again for it.
 
-What came past the scheduler has no line: it waits where it is (`answer_in_place`) for the look-up
-of its site, however many such requests there are. If that robots.txt is unreachable, a few of them
-wait as long as they would in a line; the others get the answer that there is, and are refused.
+A request that did not come through the scheduler has no line. It waits in the downloader
+(`answer_in_place`) for the look-up of its site. The number of these requests is not limited. If
+their robots.txt is unreachable, a few of them wait as long as they would in a line; the others get
+the answer that there is, and are forbidden.
 
-The room is in memory only; `take_all` takes out what is in it, for the front to give it back.
+The room is in memory only. `take_all` takes out all requests, for the front to give them back.
 """
 
 from __future__ import annotations
@@ -62,33 +63,42 @@ from .lookup import Lookup
 from .patience import Patience
 from .subject import is_unchecked_sitemap, origin_of, restore
 
-LOOK_SECS = 0.1  # between two looks at what is due
-SERVED_SECS = 600.0  # for how long an answer serves the requests that have waited for it
-FEWEST_AT_A_TIME = 16  # look-ups
-SLOW_SECS = 4.0  # after which a late look-up is named in the log
-LATE_SECS = 1.0  # a look-up that takes longer keeps nothing of other sites waiting
+LOOK_SECS = 0.1  # The clock of the room ticks at this interval.
+SERVED_SECS = 600.0  # Requests that have waited for an answer may use it this long.
+FEWEST_AT_A_TIME = 16  # At least this many look-ups may run at the same time.
+SLOW_SECS = 4.0  # If a look-up has been late for longer, the log names its robots.txt.
+LATE_SECS = 1.0  # A look-up that takes longer is late, and does not delay those of other sites.
 
-_Heap: TypeAlias = "list[tuple[float, int, Site]]"  # by what, and a number that makes it unique
+# The entries are a rank or a date, a number that makes the entry unique, and the site.
+_Heap: TypeAlias = "list[tuple[float, int, Site]]"
 
 logger = logging.getLogger(__name__)
 
 
 class Room:
-    """The requests of one crawl that wait, and those that are ready.
+    """The requests of one crawl that wait for a robots.txt, and those that are ready.
 
     Args:
-        wait_secs: how long requests wait for an unreachable robots.txt, in seconds; 0: not at all.
+        crawler: the crawl.
+        lookup: looks up the answers.
+        identity: finds the user agent of a request.
+        is_subject: whether a robots.txt decides about a request.
+        wait_secs: how long requests wait for an unreachable robots.txt, in seconds. With 0 they do
+            not wait.
 
     Attributes:
-        download_slots: if they are apart, priorities count in each for itself.
+        download_slots: the download slots. If they are apart, priorities are compared within a slot
+            only.
         occupancy: how many requests are in the room.
-        pages_ahead: how many of them are for pages, and who waits until they are fewer.
+        pages_ahead: how many of these are for pages, and the sitemap files that wait until there
+            are fewer.
         ready: the lines that have a turn, and the requests that were handed out.
         in_place: the requests that wait in the downloader.
-        requests_see: whether each request of a host whose robots.txt is unreachable goes on once,
-            to see: middlewares of the project's before ours may know that it needs none.
-        keeps_crawl_open: whether somebody counts `in_place`. Otherwise Scrapy has to, in the
-            downloader.
+        requests_see: whether each request to a host whose robots.txt is unreachable is let through
+            once, so that the project's own middlewares, which come before this plugin's, can exempt
+            it.
+        keeps_crawl_open: whether a front keeps the crawl open for the requests in `in_place`. If
+            not, they keep their places in the downloader, so that Scrapy does.
     """
 
     def __init__(
@@ -114,36 +124,38 @@ class Room:
         self.occupancy = Occupancy(crawler)
         self.pages_ahead = PagesAhead(crawler, self.download_slots)
 
-        # Requests that wait in the downloader, and those of them whose robots.txt is unreachable.
+        # The requests that wait in the downloader, and those of these whose robots.txt is
+        # unreachable.
         self.in_place: set[Waiter] = set()
         self._held_in_place: set[Waiter] = set()
         self._most_held_in_place = max(1, concurrent // 4)
         self.keeps_crawl_open = False
 
-        # Sites that wait for something; a heap has entries that hold no more.
-        self._to_ask: _Heap = []  # the most urgent first
-        self._due: _Heap = []  # when to look at a site again
+        # The sites that wait for a look-up, the most urgent first, and the sites that have a date,
+        # the earliest first. Both heaps may contain entries that are out of date.
+        self._to_ask: _Heap = []
+        self._due: _Heap = []
         self._numbers = count(1)
 
-        # Look-ups under way: those that are not late, and when they began; those that are late, and
-        # since when. The oldest come first.
+        # The sites whose look-up is running. `_young` has the time when a look-up began, `_late`
+        # the time since when it has been late. The oldest come first.
         self._young: dict[Site, float] = {}
         self._late: dict[Site, float] = {}
-        # Sites whose answer was fetched, and none of their requests handed out since.
+        # The sites whose answer was fetched, but none of whose requests was handed out since.
         self._unused_answers: set[Site] = set()
         self._is_busy = False
-        self._has_told_of_slow = False
+        self._has_logged_slow = False
         self.requests_see = False
-        self._is_told_of_servers = False  # whether `_server_answered` is called
-        # It runs as the crawl does: not before its spider is open, nor as it closes.
+        self._notices_servers = False  # whether `_server_answered` is connected to its signal
+        # It runs from the opening of the spider until the crawl begins to close.
         self._clock = create_looping_call(self._tick)
 
     @property
     def late_since(self) -> float:
-        """When the look-up that has been late for longest became late; infinity: none is late."""
+        """When the look-up that has been late for longest became late; infinity if none is late."""
         return next(iter(self._late.values()), float("inf"))
 
-    # What decides.
+    # The decisions.
 
     def _may_go(self, line: SiteLine) -> bool:
         """Whether the first request of `line` may go on now.
@@ -158,7 +170,8 @@ class Room:
             return False
         first = line[0]
         if answer.bars_for_now and self._is_to_wait(answer, first.request):
-            return self.requests_see and not line.has_returned  # it goes without an answer
+            # If it goes now, it goes without an answer.
+            return self.requests_see and not line.has_returned
         now = time.time()
         if answer.is_good(now):
             return True
@@ -168,7 +181,7 @@ class Room:
     def _is_to_wait(self, answer: CachedAnswer, request: Request) -> bool:
         """Whether `request` waits for a better answer than `answer`.
 
-        Once the wait is over, a portion of the requests is given up. The rest waits until the host
+        When the wait is over, a portion of the requests is forbidden. The rest waits until the host
         is dead or gone.
         """
         if not answer.is_waited_for(request):
@@ -178,14 +191,16 @@ class Room:
             return self._patience.is_to_wait(answer, now)
         return not self._patience.is_over(answer, now)
 
-    # What the front calls.
+    # The methods for the front.
 
     def put(self, request: Request, *, is_start: bool = False, step: int = 1) -> None:
-        """Take in `request`.
+        """Take in `request`. Requests with a higher priority go first.
 
-        Of equal priority, start requests go last. Of the others, and of start requests among
-        themselves, those with `step` -1 go first, the last one in before the others. Those with 1
-        go in the order in which they came.
+        Args:
+            request: the request.
+            is_start: whether it is a start request. These go last among requests of equal priority.
+            step: -1 or 1. Requests with -1 go before those with 1, the newest first. Requests with
+                1 go in the order in which they came.
         """
         has_returned = RETURNED in request.meta
         origin = None
@@ -193,7 +208,7 @@ class Room:
             try:
                 origin = origin_of(request)
             except ValueError:
-                origin = None  # the middleware refuses it
+                origin = None  # The middleware forbids this request.
         site = self._sites[origin]
         if origin is not None:
             self._need(site, self._identity.user_agent(request))
@@ -211,32 +226,33 @@ class Room:
             self._place(line)
 
     def next(self) -> Request | None:
-        """Hand out a request that need not wait; None if there is none for now.
+        """Hand out a request that need not wait; None if there is none now.
 
-        None means that the others wait for a robots.txt, or that their slots are busy. The engine
-        asks again when a page has come, or when `pull_soon` is called: for a new answer, and with
-        the clock. The crawl stays open meanwhile, since `occupancy` counts them.
+        If the room is not empty, None means that the requests wait for a robots.txt, or that their
+        slots are busy. The engine asks again when a page has come, and when the room calls
+        `pull_soon`, which it does for each new answer and each tick of its clock. The crawl stays
+        open meanwhile, because `occupancy` counts these requests.
         """
         request = self._next_ready()
         if request is None and self.ready.forget_dropped():
             request = self._next_ready()
-        # the slots of these sites are busy, so others may be looked up meanwhile
+        # The slots of the sites with unused answers are busy, so other sites may be looked up.
         if request is None and self._unused_answers:
             self._unused_answers.clear()
             self._look_up_more()
         return request
 
     def take_surplus(self, keep: int) -> Iterator[Request]:
-        """Take out requests that can go on, until `keep` usable ones are left.
+        """Yield requests that can go on, and take them out, until `keep` usable ones are left.
 
-        Of each line the last of its heap goes first: it is seldom urgent.
+        In each line, the last request of the heap is taken first, because it is seldom urgent.
         """
         for line in self._lines():
             while line.site.standing is Standing.OPEN and line and self.occupancy.usable > keep:
                 yield self._forget_queued(line, line.pop())
 
     def take_all(self) -> Iterator[Request]:
-        """Take out all requests, whether they wait or not. Nothing is looked up any more."""
+        """Yield all requests, and take them out. No site is looked up any more."""
         self.close()
         for line in self._lines():
             while line:
@@ -245,16 +261,17 @@ class Room:
     def _lines(self) -> list[SiteLine]:
         return [*chain.from_iterable(site.values() for site in self._sites.values())]
 
-    # What the middleware calls.
+    # The methods for the middleware.
 
     async def answer_in_place(
         self, origin: Origin, user_agent: UserAgent, request: Request, *, keeps_place: bool
     ) -> CachedAnswer | None:
-        """Return the answer for `request`, when it need wait no more; None: the crawl closes.
+        """Wait in the downloader, and return the answer for `request`; None if the crawl closes.
 
-        One that came past the scheduler gives up its place among CONCURRENT_REQUESTS meanwhile:
-        many of them would stop the crawl. One from the scheduler keeps it (`keeps_place`): that
-        place may be taken when it goes on.
+        A request that did not come through the scheduler frees its place among CONCURRENT_REQUESTS
+        meanwhile, because many such requests would stop the crawl. A request from the scheduler
+        keeps its place (`keeps_place`), because another request could have that place when this one
+        goes on.
         """
         if self._lookup.is_closing:
             return None
@@ -262,11 +279,12 @@ class Room:
         site = self._sites[origin]
         self._need(site, user_agent)
         site.waiters += (waiter,)
-        if site.answer is None:  # the last one may be too old, but serves until a look-up has ended
+        if site.answer is None:
+            # The last answer may be too old. It is used until a look-up has ended.
             site.answer = self._lookup.last(origin)
         if site.standing is Standing.OPEN or site.queued_rank is not None:
             self._seek_answer(site, has_turn=True)
-        if site not in self._young:  # else a better answer is near
+        if site not in self._young:  # If it is there, a better answer is likely to come soon.
             self._release(site)
         self.in_place.add(waiter)
         ended = maybe_deferred_to_future(waiter.ended)
@@ -280,7 +298,7 @@ class Room:
             self._held_in_place.discard(waiter)
 
     def _release(self, site: Site) -> None:
-        """Let requests go on that wait in the downloader for `site`, if they need wait no more."""
+        """Wake the requests in the downloader that wait for `site` and need not wait longer."""
         waiters, site.waiters = site.waiters, ()
         for waiter in waiters:
             if self._keep(waiter, site):
@@ -290,16 +308,17 @@ class Room:
         self._forget_if_over(site)
 
     def _keep(self, waiter: Waiter, site: Site) -> bool:
-        """Keep a request waiting in the downloader if it should, by the answer of its site.
+        """Return whether a request in the downloader goes on waiting, by the answer of its site.
 
-        Return whether. For an unreachable robots.txt up to a quarter of CONCURRENT_REQUESTS are
-        kept, until the wait is over. The others are given up.
+        For unreachable robots.txt files, up to a quarter of CONCURRENT_REQUESTS wait, until their
+        wait is over. All others are forbidden.
         """
         answer = site.answer
         if answer is None or not answer.knows(waiter.user_agent):
             return True
         if not answer.is_waited_for(waiter.request):
-            return site in self._young or site in self._late  # for a newer answer
+            # It waits for a newer answer, if a look-up is running.
+            return site in self._young or site in self._late
         if not self._patience.is_to_wait(answer, time.monotonic()):
             return False
         held = self._held_in_place
@@ -311,9 +330,9 @@ class Room:
     # Lines.
 
     def _place(self, line: SiteLine) -> None:
-        """Let `line` wait for its turn if its first request may go on, else at its site.
+        """Make `line` ready if its first request may go on; otherwise let it wait at its site.
 
-        That request is a new one, or may go on no more.
+        Call this if the first request is a new one, or if it may not go on any more.
         """
         site = line.site
         if line.turn or self._may_go(line):
@@ -325,7 +344,7 @@ class Room:
             self._queue(site, line)
 
     def _stand(self, site: Site, standing: Standing) -> None:
-        """Change how `site` stands: nothing else does."""
+        """Change the standing of `site`. No other method does so."""
         self.occupancy.move(site, standing)
         self._forget_if_over(site)
 
@@ -341,10 +360,11 @@ class Room:
         answer = line.site.answer
         if answer is not None and answer.bars_for_now:
             if self._is_to_wait(answer, request):
-                answer = None  # it goes to see whether it needs one
+                answer = None  # It is let through to find out whether it needs an answer.
             else:
-                answer.portion -= 1  # it is given up
-        self.download_slots.make(line.slot, request)  # a slot that does not exist looks idle
+                answer.portion -= 1  # It will be forbidden.
+        # A slot that does not exist would look idle.
+        self.download_slots.make(line.slot, request)
         if line.has_returned:
             restore(request)
         handed = Handed(line.slot, request.url, line.site.origin, answer, line.has_returned)
@@ -354,9 +374,9 @@ class Room:
         return request
 
     def _forget_queued(self, line: SiteLine, queued: QueuedRequest) -> Request:
-        """Forget a request that was taken out of `line`, and line and site if they are empty.
+        """Update all counts for a request that was taken out of `line`, and return the request.
 
-        Return the request.
+        If the line or its site is empty, forget it.
         """
         site = line.site
         if not line:
@@ -364,7 +384,7 @@ class Room:
             del site[line.slot, line.has_returned]
         self.occupancy.add(line, -1)
         self.pages_ahead.add(line.slot, queued.request, -1)
-        if site in self._unused_answers:  # its answer is used now: one more look-up may run
+        if site in self._unused_answers:  # Its answer is used now, so one more look-up may run.
             self._unused_answers.discard(site)
             self._look_up_more()
         if not line:
@@ -372,7 +392,7 @@ class Room:
         return queued.request
 
     def _forget_if_over(self, site: Site) -> None:
-        """Forget a site without requests. One that is shut has a date to keep."""
+        """Forget `site` if it has no requests and is open. If it is not open, it is still due."""
         if not (site.size or site.waiters) and site.standing is Standing.OPEN:
             self._sites.pop(site.origin, None)
 
@@ -385,32 +405,33 @@ class Room:
             self._lookup.need(site.origin, user_agent)
 
     def start(self) -> None:
-        """Begin to look up origins: the spider is open."""
+        """Begin to look up origins. Call this when the spider is open."""
         self._clock.start(LOOK_SECS, now=False)
         self._look_up_more()
 
     def close(self) -> None:
-        """Look nothing up any more, and wake what waits in the downloader, without an answer.
+        """End all look-ups, and wake the requests in the downloader, without an answer.
 
-        What is in the room stays.
+        The requests in lines stay.
         """
         if self._clock.running:
             self._clock.stop()
         self._lookup.abandon()
         for site in [*self._sites.values()]:
-            waiters, site.waiters = site.waiters, ()  # what wakes may come back here at once
+            # A request that wakes may come back here at once.
+            waiters, site.waiters = site.waiters, ()
             for waiter in waiters:
                 waiter.ended.callback(None)
 
     def _look_up_more(self) -> None:
-        """Do what is due for sites that wait.
+        """Do three things for the sites that wait.
 
-        1. A look-up that takes long is late, and keeps back no other one, up to `MOST_UNDER_WAY`.
+        1. Look-ups that take long become late. Up to `MOST_UNDER_WAY`, they do not delay others.
         2. Sites whose date has come seek an answer again.
-        3. The most urgent sites are looked up, but not far ahead of the pages.
+        3. Look-ups of the most urgent sites begin, but not far ahead of the pages.
         """
         if self._is_busy:
-            return  # without asyncio a look-up may end at once, and call this again
+            return  # Without asyncio a look-up may end at once, and call this method again.
         self._is_busy = True
         now = time.monotonic()
         while self._young:
@@ -421,8 +442,8 @@ class Room:
             self._late[site] = began_at + LATE_SECS
             if site.standing is Standing.ASKED:
                 self._stand(site, Standing.LATE)
-            # If its robots.txt was unreachable before, no better answer is near: what waits in the
-            # downloader may be given up. What waits for its first answer still waits.
+            # If its robots.txt was unreachable before, a better answer will not come soon, so some
+            # requests in the downloader may be forbidden. Requests without any answer still wait.
             self._release(site)
         while self._due and self._due[0][0] <= now:
             self._seek_answer(heappop(self._due)[2])
@@ -437,10 +458,15 @@ class Room:
         self._is_busy = False
 
     def _seek_answer(self, site: Site, *, has_turn: bool = False) -> None:
-        """Let `site` get an answer: one in memory, or that of a look-up, when it has its turn.
+        """Get an answer for `site` from memory, or start its look-up, or queue it for a look-up.
 
-        The look-up is made as the most urgent request would be fetched. A request that waits in
-        the downloader is the most urgent, and has its turn at once: pages may wait for it.
+        The request for the robots.txt takes its proxy and other meta from the most urgent request.
+        A request in the downloader is the most urgent one. Its look-up starts at once, because
+        pages may wait for that request.
+
+        Args:
+            site: the site.
+            has_turn: whether the site has waited in the queue already.
         """
         line = site.most_urgent()
         if site.waiters:
@@ -468,29 +494,30 @@ class Room:
         self._lookup.look_up(site.origin, site.user_agents, request, partial(self._answered, site))
 
     def _queue(self, site: Site, line: SiteLine) -> None:
-        """Let `site` wait for its look-up. A place that it has with another rank counts no more."""
+        """Queue `site` for its look-up. An older entry with another rank becomes invalid."""
         site.queued_rank = line[0].rank
         heappush(self._to_ask, (site.queued_rank, next(self._numbers), site))
 
     def _answered(self, site: Site, answer: CachedAnswer | None) -> None:
-        """Take the answer of a look-up; None: the crawl is closing."""
+        """Take the answer of a look-up; None if the crawl is closing."""
         self._young.pop(site, None)
         self._late.pop(site, None)
         if answer is None:
             return
-        # until one of its requests goes on: look-ups are not to run far ahead of pages
+        # It stays in this set until one of its requests goes on, because look-ups must not run far
+        # ahead of pages.
         if answer.source is Source.FETCHED and site.size:
             self._unused_answers.add(site)
         self._receive(site, answer)
         self._look_up_more()
 
     def _receive(self, site: Site, answer: CachedAnswer) -> None:
-        """Let `answer` be the answer of `site`, and those of its requests go on that may.
+        """Make `answer` the answer of `site`, and release the requests that may go on.
 
-        If requests wait for a better one, the site gets a date to look again.
+        If requests wait for a better answer, the site gets a date at which the room looks again.
         """
         before, site.answer = site.answer, answer
-        if before is not None:  # which the cache may have lost
+        if before is not None:  # The cache may have lost this answer.
             answer.go_on_from(before)
         if site.standing is not Standing.OPEN:
             site.waited_before = next(self._numbers)
@@ -511,19 +538,20 @@ class Room:
             if site.standing is Standing.OPEN or self._may_go(line):
                 self.ready.add(line)
         self._release(site)
-        # those are left whose agents' rules were not read
+        # The remaining requests have user agents whose rules were not read.
         if site.waiters and site.standing is Standing.OPEN:
             self._seek_answer(site)
         pull_soon(self._crawler)
 
     def _note(self, answer: CachedAnswer, now: float) -> None:
-        """Let `answer` count for how long requests wait.
+        """Pass `answer` to the patience, which decides how long requests wait.
 
-        From the first outage on, the room is told of each response: that costs each page.
+        From the first outage on, the room also listens to each response. This costs each page some
+        time, so it does not begin earlier.
         """
         self._patience.note(answer, now)
-        if answer.temporary and not self._is_told_of_servers:
-            self._is_told_of_servers = True
+        if answer.temporary and not self._notices_servers:
+            self._notices_servers = True
             self._crawler.signals.connect(self._server_answered, signals.response_received)
 
     # The clock.
@@ -531,7 +559,7 @@ class Room:
     def _tick(self) -> None:
         """Do what is due, or close the room if the crawl is closing.
 
-        A line may be ready by now though nothing happened: a delay of its slot is over.
+        The engine is also asked to take requests, because the delay of a slot may be over.
         """
         self.pages_ahead.look()
         if is_closing(self._crawler):
@@ -540,13 +568,13 @@ class Room:
         self._lookup.tell()
         self.ready.forget_dropped()
         self._look_up_more()
-        if self._late and not self._has_told_of_slow:
-            self._tell_of_slow()
+        if self._late and not self._has_logged_slow:
+            self._log_slow()
         if self.occupancy.size:
             pull_soon(self._crawler)
 
-    def _tell_of_slow(self) -> None:
-        """Log once that requests wait for a robots.txt that takes long: else nothing says so."""
+    def _log_slow(self) -> None:
+        """Log once that requests wait for a slow robots.txt. Nothing else in the log shows it."""
         oldest = time.monotonic() - SLOW_SECS
         for site, late_at in self._late.items():
             if late_at > oldest:
@@ -555,10 +583,10 @@ class Room:
             if site.standing is Standing.LATE:
                 waiting += site.size
             if waiting and site.origin is not None:
-                self._has_told_of_slow = True
+                self._has_logged_slow = True
                 logger.info(
-                    "%d requests wait for %s, which has not answered for %d seconds; "
-                    "GBOT_ROBOTS_TIMEOUT_SECS ends that. Other slow ones are not named",
+                    "%d requests wait for %s, which has not answered for %d seconds. The fetch ends "
+                    "after GBOT_ROBOTS_TIMEOUT_SECS. Other slow files are not logged",
                     waiting,
                     site.origin.robots_url,
                     SLOW_SECS + LATE_SECS,
@@ -566,5 +594,5 @@ class Room:
                 return
 
     def _server_answered(self) -> None:
-        """Note that a server answered: one's own network is up, so a host that looks gone is."""
+        """Note that a server has answered, so our own network works."""
         self._patience.answered_at = time.monotonic()
