@@ -585,8 +585,8 @@ class Room:
             if waiting and site.origin is not None:
                 self._has_logged_slow = True
                 logger.info(
-                    "%d requests wait for %s, which has not answered for %d seconds. The fetch ends "
-                    "after GBOT_ROBOTS_TIMEOUT_SECS. Other slow files are not logged",
+                    "%d requests wait for %s, which has not answered for %d seconds. The fetch "
+                    "ends after GBOT_ROBOTS_TIMEOUT_SECS. Other slow files are not logged",
                     waiting,
                     site.origin.robots_url,
                     SLOW_SECS + LATE_SECS,
