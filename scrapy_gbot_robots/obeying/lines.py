@@ -1,9 +1,9 @@
-"""What waits in the room, and which line has its turn.
+"""The lines in the room, and the order in which they have their turns.
 
-A *line* has the requests of one *site*, which is an origin, in one download slot. Of the slots that
-have a line whose first request may go on, the one with the fewest requests under way comes first,
-and equal ones take turns. Within a slot the line with the most urgent request comes first; equal
-ones take turns.
+A *site* is an origin. A *line* contains the requests of one site in one download slot. A slot is
+ready if it has a line whose first request may go on. Of the ready slots, the one with the fewest
+requests under way comes first; slots with equally few take turns. Within a slot, the line with the
+most urgent request comes first; lines with equally urgent requests take turns.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ from ..engine import DownloadSlots, in_progress
 from .answer import CachedAnswer
 from .lookup import NeededUserAgents
 
-AHEAD_SECS = 1.0  # so much work a slot with a delay gets ahead of time
-_MOST_LOOKED_AT = 1000  # slots, for one request
+# A slot with a delay may have as many requests in its queue as it sends in this time.
+AHEAD_SECS = 1.0
+_MOST_LOOKED_AT = 1000  # To find one request, at most this many slots are looked at.
 
 
 class QueuedRequest(NamedTuple):
-    """A request in a line; the smallest comes first."""
+    """A request in a line. The smallest entry comes first."""
 
-    rank: int  # the priority with its sign changed
-    is_start: bool  # a start request, if these have a queue of their own
-    # Among those of equal priority; its number as it came, below zero if the last one goes first.
+    rank: int  # the negated priority
+    is_start: bool  # Whether it is a start request, if start requests have a queue of their own.
+    # This decides between requests of equal priority. It is the number with which the request came,
+    # and negative if the last request goes first.
     order: int
     request: Request
 
@@ -42,65 +44,68 @@ class QueuedRequest(NamedTuple):
 class Standing(Enum):
     """Whether the requests of a site wait, and for what."""
 
-    OPEN = "they go on, as far as their answer serves"
-    ASKED = "they wait for a look-up, which runs, or has not had its turn"
-    LATE = "they wait for a look-up that has run for more than a second"
-    UNREACHABLE = "the robots.txt is unreachable: they wait for a better answer"
+    OPEN = "they go on while the answer of the site is good"
+    ASKED = "they wait for a look-up, which is running or still queued"
+    LATE = "they wait for a look-up that has been running for more than a second"
+    UNREACHABLE = "the robots.txt is unreachable, so they wait for a better answer"
 
-    __hash__ = object.__hash__  # each move looks it up, and that of `Enum` is slow
+    # Each move of a site uses the hash, and the hash of `Enum` is slow.
+    __hash__ = object.__hash__
 
 
 @dataclass(slots=True, eq=False)
 class Site(dict[tuple[str, bool], "SiteLine"]):
-    """One origin with requests in the room, or with a date to keep.
+    """One origin that has requests in the room, or is due for another look-up.
 
-    It has its lines, by slot, and whether their requests went to the middleware, and came back to
-    wait. Requests about which no robots.txt decides are those of a site without an origin.
+    A site is a dict of its lines. The key is a slot, and whether the requests of the line have come
+    back from the middleware to wait. Requests about which no robots.txt decides are in a site
+    without an origin.
 
-    Where it stands, and where the room has it; no other pair occurs:
+    This table has all pairs of a standing and a place in the room that occur:
 
         standing     room         what ends that
-        OPEN         nowhere      a request that may not go on: ASKED; none is left: it is forgotten
+        OPEN         nowhere      a request that has to wait: ASKED; no requests: it is forgotten
         ASKED        `_to_ask`    its turn: a look-up begins
         ASKED        `_young`     an answer: OPEN or UNREACHABLE; a second: LATE
         LATE         `_late`      an answer: OPEN or UNREACHABLE
-        UNREACHABLE  `_due`       its date: it queues, has a later date, or, if it is dead, is OPEN
+        UNREACHABLE  `_due`       its date: `_to_ask`, a later date, or OPEN if the origin is dead
         UNREACHABLE  `_to_ask`    its turn: a look-up begins
-        UNREACHABLE  `_young`     an answer: OPEN or UNREACHABLE; a second: it moves to `_late`
+        UNREACHABLE  `_young`     an answer: OPEN or UNREACHABLE; a second: `_late`
         UNREACHABLE  `_late`      an answer: OPEN or UNREACHABLE
     """
 
     origin: Origin | None
-    answer: CachedAnswer | None = None  # of its last look-up, which may be too old
-    waited_before: int = 0  # requests with smaller numbers have waited for that answer
+    answer: CachedAnswer | None = None  # the answer of the last look-up, which may be too old
+    waited_before: int = 0  # Requests with smaller numbers have waited for that answer.
     standing: Standing = Standing.OPEN
-    size: int = 0  # requests in its lines
+    size: int = 0  # how many requests are in its lines
     user_agents: NeededUserAgents = field(default_factory=NeededUserAgents)
     waiters: tuple[Waiter, ...] = ()  # requests that wait in the downloader
-    queued_rank: int | None = None  # with which it has its place among the sites to ask
+    queued_rank: int | None = None  # the rank of its valid entry in `_to_ask`; None if not there
 
-    __hash__ = object.__hash__  # type: ignore[assignment]  # no two are equal
+    # Two sites are never equal.
+    __hash__ = object.__hash__  # type: ignore[assignment]
     __eq__ = object.__eq__
 
     def waiting(self) -> list[SiteLine]:
-        """Its lines that are not ready."""
+        """Return the lines that are not ready."""
         return [line for line in self.values() if not line.turn]
 
     def most_urgent(self) -> SiteLine | None:
-        """The line with the most urgent request that waits."""
+        """Return the line with the most urgent waiting request; None if no line waits."""
         return min(self.waiting(), key=lambda line: line[0].rank, default=None)
 
 
 @dataclass(slots=True, eq=False)
 class Waiter:
-    """A request that waits where it is, in the downloader.
+    """A request that waits in the downloader.
 
-    It has come past the scheduler, or has gone back to wait once and still has no answer.
+    It did not come through the scheduler, or it has gone back to wait once and still has no answer.
     """
 
     request: Request
     user_agent: UserAgent
-    # The answer for it; None: the crawl is closing.
+    # It fires with the answer for the request, or with None if the crawl is closing.
     ended: Deferred[CachedAnswer | None] = field(default_factory=Deferred)
 
 
@@ -111,12 +116,12 @@ class SiteLine(list[QueuedRequest]):
     slot: str
     site: Site
     has_returned: bool
-    turn: int = 0  # its number among the ready lines; 0: it waits
-    turn_rank: int = 0  # the rank of its first request when it got that turn
+    turn: int = 0  # its number among the ready lines; 0 if it waits
+    turn_rank: int = 0  # the rank of its first request when the line got that turn
 
 
 class Sites(dict["Origin | None", Site]):
-    """The sites of a room, by their origin; a new one is made when it is asked for."""
+    """The sites of a room, by their origin. A missing site is made at its first use."""
 
     def __missing__(self, origin: Origin | None) -> Site:
         """Make the site of `origin`."""
@@ -125,11 +130,11 @@ class Sites(dict["Origin | None", Site]):
 
 
 class Occupancy:
-    """How many requests are in the room, by the standing of their site; it tells the stats.
+    """How many requests are in the room, by the standing of their site. It updates the stats.
 
     Attributes:
-        size: all.
-        by_slot: all, by their slot; a slot without any is left out.
+        size: how many requests are in the room.
+        by_slot: how many requests are in the room, by slot. A slot without requests is left out.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -145,7 +150,7 @@ class Occupancy:
 
     @property
     def usable(self) -> int:
-        """How many requests can go on, or will soon be able to, as far as is known."""
+        """How many requests can go on now or will probably be able to soon."""
         return self.size - self.late - self._by_standing[Standing.UNREACHABLE]
 
     @property
@@ -154,7 +159,7 @@ class Occupancy:
         return self._by_standing[Standing.LATE]
 
     def add(self, line: SiteLine, number: int) -> None:
-        """Count `number` more requests of `line`, for its site, too; fewer if it is below zero."""
+        """Count `number` more requests in `line` and in its site. `number` may be negative."""
         self.size += number
         _add(self.by_slot, line.slot, number)
         site = line.site
@@ -176,19 +181,20 @@ class Occupancy:
 
 
 class Handed(NamedTuple):
-    """What is known of a request that was handed out."""
+    """The facts about a request at the time when it was handed out."""
 
     slot: str
-    url: str  # its URL then, and the origin of that; None: no robots.txt decides
-    origin: Origin | None
-    # The answer that it goes by. None: it needs none, as far as the room knows, or goes to see.
+    url: str
+    origin: Origin | None  # the origin of `url`; None if no robots.txt decides
+    # The answer with which the request was released. It is None if the room thinks that the request
+    # needs no answer, or has let it through to find out.
     answer: CachedAnswer | None
-    has_returned: bool  # it has come back already, and does so no more
+    has_returned: bool  # Whether the request has come back to wait. It does so only once.
 
     def goes_back(self, origin: Origin) -> bool:
-        """Whether it goes back to wait if there is no good answer for `origin`.
+        """Whether the request goes back to wait if there is no good answer for `origin`.
 
-        It does, once, unless it was handed out with an answer for that origin.
+        It does so once, unless it was handed out with an answer for that origin.
         """
         if self.answer is not None and self.answer.origin == origin:
             return False
@@ -198,16 +204,18 @@ class Handed(NamedTuple):
 class ReadyLines:
     """The lines whose first request may go on, and the requests that were handed out of them.
 
-    A request is on its way until it reaches our middleware, or another one drops it.
+    A request is on its way until it reaches this plugin's middleware, or until another middleware
+    drops it.
 
     Attributes:
-        on_the_way: how many requests are on their way, by slot; a slot without any is left out.
+        on_the_way: how many requests are on their way, by slot. A slot without requests is left
+            out.
     """
 
     def __init__(self, crawler: Crawler, slots: DownloadSlots) -> None:
         self._crawler = crawler
         self._slots = slots
-        # A heap for each slot; the slot that was served last is at the end.
+        # There is a heap for each slot. The slot that was served last is at the end.
         self._heaps: OrderedDict[str, list[tuple[int, int, SiteLine]]] = OrderedDict()
         self._turns = count(1)
         self.on_the_way: dict[str, int] = {}
@@ -215,13 +223,13 @@ class ReadyLines:
 
     def hand_out(self, request: Request, handed: Handed) -> None:
         """Note that `request` was handed out."""
-        if request in self._handed:  # the same object was scheduled twice
+        if request in self._handed:  # The same object was scheduled twice.
             self.end_way(request)
         self._handed[request] = handed
         _add(self.on_the_way, handed.slot, 1)
 
     def end_way(self, request: Request) -> Handed | None:
-        """End the way of `request`; return what is known of it, None if it was on none."""
+        """End the way of `request`; return the facts about it, or None if it was not on its way."""
         handed = self._handed.pop(request, None)
         if handed is not None:
             _add(self.on_the_way, handed.slot, -1)
@@ -230,10 +238,10 @@ class ReadyLines:
     def forget_dropped(self) -> bool:
         """Forget the requests that another middleware has ended; return whether there were any.
 
-        They would make their slots look busy for ever.
+        Otherwise these requests would make their slots look busy for ever.
         """
         under_way = in_progress(self._crawler)
-        if under_way is None:  # it is not known: they may not look busy for ever
+        if under_way is None:  # The engine does not record it, so all requests are forgotten.
             under_way = ()
         dropped = [request for request in self._handed if request not in under_way]
         for request in dropped:
@@ -241,9 +249,9 @@ class ReadyLines:
         return bool(dropped)
 
     def add(self, line: SiteLine) -> None:
-        """Let `line` wait for its turn, by the rank that its first request has now.
+        """Give `line` a turn, by the rank of its first request.
 
-        If it has a turn with that rank, it keeps that.
+        If the line already has a turn with that rank, it keeps that turn.
         """
         rank = line[0].rank
         if line.turn and rank == line.turn_rank:
@@ -261,7 +269,8 @@ class ReadyLines:
         fewest = float("inf")
         for _ in range(min(len(self._heaps), _MOST_LOOKED_AT)):
             slot, heap = next(iter(self._heaps.items()))
-            while heap and heap[0][1] != heap[0][2].turn:  # the line has another place
+            # An entry is out of date if its line has got another turn since.
+            while heap and heap[0][1] != heap[0][2].turn:
                 heappop(heap)
             if not heap:
                 del self._heaps[slot]
@@ -287,10 +296,13 @@ class ReadyLines:
 def _is_busy(slot: Any, under_way: int, on_the_way: int) -> bool:
     """Whether a download slot could not use one more request soon.
 
-    `under_way` requests are in it or on their way to it, and `on_the_way` of these are not in it.
+    Args:
+        slot: the slot.
+        under_way: how many requests are in the slot or on their way to it.
+        on_the_way: how many of these are on their way.
     """
-    # No more than the slot may send at a time: under asyncio Scrapy sends all that is queued in
-    # it as soon as one place is free.
+    # A slot gets no more requests than it may send at the same time, because under asyncio Scrapy
+    # sends its whole queue as soon as one place is free.
     if under_way >= slot.concurrency:
         return True
     if not slot.delay:
@@ -299,7 +311,7 @@ def _is_busy(slot: Any, under_way: int, on_the_way: int) -> bool:
 
 
 def _add(counts: dict[str, int], key: str, number: int) -> None:
-    """Add `number` to what `counts` has of `key`; a key with 0 is left out."""
+    """Add `number` to `counts[key]`, and delete the key if the sum is 0."""
     new = counts.get(key, 0) + number
     if new:
         counts[key] = new

@@ -1,19 +1,21 @@
 """How long requests wait for an unreachable robots.txt, and when its host is dead or gone.
 
-Pure: no clock and no Scrapy. `now` comes from outside, in seconds on a clock that is never set
-back. Each answer here is that of an unreachable robots.txt, but see `note`.
+This module reads no clock and does not know Scrapy. `now` comes from the caller, in seconds on a
+clock that is never set back. Each answer here is of an unreachable robots.txt, except in `note`.
 
-* Requests of an origin wait for the *wait*. The first look-up after that decides, if it comes
-  before twice the wait: if it fails, a portion of 64 requests is given up. Each later look-up that
-  fails gives up a portion, too, but at most once in a wait.
-* An origin that has been unreachable for five waits is *dead*: nothing waits for it any more.
-* An origin is *gone* if its name does not resolve, or it refuses connections, three times in a row.
-  Failures of earlier runs count, but the last one is of this run. Nothing waits for such an origin,
-  unless one's own network may be down: other origins fail in the same way, and no server answers.
+* The requests of an origin wait for the *wait* (GBOT_ROBOTS_UNREACHABLE_WAIT_SECS). The first
+  look-up after that decides, if it comes before twice the wait. If it fails, a portion of 64
+  requests is forbidden. Each later look-up that fails forbids one more portion, but there is at
+  most one portion in each wait.
+* An origin that has been unreachable for five waits is *dead*. No request waits for it any more.
+* An origin is *gone* if three times in a row its name did not resolve or it refused the connection.
+  Failures of earlier runs count, but the last failure must be of this run. No request waits for an
+  origin that is gone. There is one exception: if other origins fail in the same way and no server
+  answers, our own network may be down.
 
-Example, with a wait of 60 s: https://example.com fails at 0:00, and the crawl has 100 of its
-requests. The first look-up after 1:00 fails, too: 64 requests are given up, and the other 36 wait.
-The next one fails at 2:07: they are given up, too. At 5:00 the host is dead.
+Example, with a wait of 60 s: https://example.com fails at 0:00, and the crawl has 100 requests for
+it. The first look-up after 1:00 also fails, so 64 requests are forbidden, and the other 36 wait.
+The next look-up fails at 2:07, so these 36 are forbidden as well. At 5:00 the host is dead.
 """
 
 from __future__ import annotations
@@ -26,38 +28,42 @@ from ..policy.outcome import NO_SERVER
 if TYPE_CHECKING:
     from .answer import CachedAnswer
 
-GIVEN_UP = 64  # requests of an origin, at most once in each wait
+GIVEN_UP = 64  # The size of a portion: at most this many requests of an origin in each wait.
 DEAD_AFTER = 5  # waits
-TRIES = 3  # until an origin is gone that has no address, or no server
+TRIES = 3  # An origin without an address or a server is gone after this many failures in a row.
 
-_LATELY_SECS = 10.0  # for so long, an origin that looks gone counts for others
-# So long after the first failure in a run an origin is gone at the earliest, if no server has
-# answered since: time for other origins to show that one's own network is down. As long as they do,
-# a look each time that so much has passed.
+# How long one origin without a server is evidence that our own network may be down.
+_LATELY_SECS = 10.0
+# Unless a server has answered meanwhile, an origin is not gone sooner than this after its first
+# failure in a run. If our own network is down, other origins fail in that time. While they do, the
+# room looks again at this interval.
 _DOUBT_SECS = 2.0
-_SHORTEST_SECS = 0.1  # between two looks at an origin
+_SHORTEST_SECS = 0.1  # The shortest time between two looks at an origin.
 
 
 class Patience:
-    """How long the requests of one crawl wait, and for whom.
+    """How long the requests of one crawl wait for unreachable robots.txt files.
 
     Args:
-        wait_secs: how long requests wait for an unreachable robots.txt; 0: not at all.
+        wait_secs: how long requests wait for an unreachable robots.txt, in seconds. With 0 they do
+            not wait.
 
     Attributes:
-        answered_at: when a server, whichever, has answered last: one's own network was up.
+        answered_at: when any server has answered last. At that time our own network worked.
     """
 
     def __init__(self, wait_secs: float) -> None:
         self._wait_secs = wait_secs
         self.answered_at = float("-inf")
-        self._looked_gone: dict[Origin, float] = {}  # the last two that did, and when
+        # The last two origins without a server, and when they failed.
+        self._looked_gone: dict[Origin, float] = {}
 
     def note(self, answer: CachedAnswer, now: float) -> None:
-        """Let `answer` give up another portion, if a wait has passed since its last one.
+        """Give `answer` another portion, if a wait has passed since its last one.
 
-        The last two origins without a server are remembered: `is_gone` compares them. An answer
-        that is not of an unreachable robots.txt comes here, too; its portion counts for nothing.
+        The last two origins without a server are recorded, because `is_gone` compares them. Other
+        answers than those of unreachable robots.txt files are passed as well. Nothing uses the
+        portions of these.
         """
         if now >= answer.next_portion_at:
             answer.portion = GIVEN_UP
@@ -68,15 +74,15 @@ class Patience:
             self._looked_gone[answer.origin] = now
 
     def is_to_wait(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether the wait for the origin still lasts."""
+        """Whether the wait for the origin is not over yet."""
         return now < self._decided_at(answer) and not self.is_over(answer, now)
 
     def is_over(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether no request waits for the origin any more: it is dead or gone."""
+        """Whether the origin is dead or gone, so that no request waits for it any more."""
         return now >= self._dead_at(answer) or self.is_gone(answer, now)
 
     def is_gone(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether the host does not exist, or has no server, and one's own network is up."""
+        """Whether the host does not exist or has no server, although our own network works."""
         if _times_gone(answer) < TRIES:
             return False
         if self.answered_at > answer.since:
@@ -87,17 +93,18 @@ class Patience:
         return max(others, default=float("-inf")) <= now - _LATELY_SECS
 
     def look_again_at(self, answer: CachedAnswer, now: float) -> float:
-        """When to look again at an origin that requests wait for.
+        """Return when to look again at an origin that requests wait for.
 
-        Its robots.txt may be asked for then, or the wait is over, or the host is dead, or gone.
+        It is the earliest time at which its robots.txt may be requested again, at which the wait is
+        over, or at which the host may be dead or gone.
         """
         at = min(answer.ask_again_at, self._dead_at(answer))
         decided_at = self._decided_at(answer)
         if now < decided_at:
             at = min(at, decided_at)
         if _times_gone(answer) >= TRIES:
-            # It looks gone, unless one's own network is down. `is_gone` can tell when the doubt has
-            # lasted; as long as other origins look gone, too, the doubt begins anew.
+            # The origin is gone unless our own network is down. `is_gone` can decide that after
+            # the time of doubt. While other origins fail in the same way, that time begins anew.
             in_doubt_until = answer.since + _DOUBT_SECS
             if now >= in_doubt_until:
                 in_doubt_until = now + _DOUBT_SECS
@@ -105,7 +112,7 @@ class Patience:
         return max(at, now + _SHORTEST_SECS)
 
     def _decided_at(self, answer: CachedAnswer) -> float:
-        """When the wait counts as over: at the first look-up after it, unless that is too late."""
+        """Return when the wait ends: with the first look-up after it, unless that is too late."""
         end = answer.since + self._wait_secs
         if answer.asked_at < end <= answer.ask_again_at <= end + self._wait_secs:
             return answer.ask_again_at
@@ -116,7 +123,7 @@ class Patience:
 
 
 def _times_gone(answer: CachedAnswer) -> int:
-    """How many of the last fetches in a row found no server, at the origin itself."""
+    """Return how many of the last fetches in a row found no server at the origin itself."""
     outage = answer.outage
     if outage is None or outage.redirected_to or outage.failure not in NO_SERVER:
         return 0
