@@ -1,8 +1,8 @@
-"""Waiting, threads and background work, the same under any reactor and without one.
+"""Waiting, threads and background work under any reactor, and without a reactor.
 
-Under the asyncio reactor and without a reactor, Scrapy lets a coroutine await only asyncio futures;
-under another reactor, only Deferreds. A coroutine may await everything in this module in all three
-cases.
+Under the asyncio reactor, and without a reactor, a coroutine of Scrapy may await only asyncio
+futures. Under another reactor it may await only Deferreds. A coroutine may await everything in this
+module in all three cases.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ logger = logging.getLogger(__name__)
 
 
 def reactor() -> Any:
-    """The reactor that is installed. Its methods have types in some versions of Twisted only."""
+    """Return the installed reactor.
+
+    The result is `Any` because only some versions of Twisted have types for its methods.
+    """
     return sys.modules["twisted.internet.reactor"]
 
 
@@ -41,34 +44,34 @@ async def pause(secs: float) -> None:
 
 
 class TimeLimit:
-    """For how long work may go on, less the time in which the limit is lifted.
+    """A limit on the time of some work. Time in which the limit is lifted does not count.
 
     Attributes:
-        lift: call it, and no time counts until the next `begin`.
+        lift: a function that stops the clock until the next `begin`.
     """
 
     def __init__(self, secs: float) -> None:
         self._secs = secs
         self._is_over = False
         self._work: Any = None
-        self.lift: Callable[[], object] = lambda: None  # until `begin` sets it
+        self.lift: Callable[[], object] = lambda: None  # `begin` replaces it.
 
     async def on(self, work: Coroutine[Any, Any, _T], why: str = "") -> _T:
         """Await `work`, and cancel it when the time is over.
 
-        Also with 0 seconds, `work` runs until it has to wait for something.
+        Even with 0 seconds, `work` runs until it first has to wait.
 
         Raises:
-            TimeoutError: `work` took longer; its text is `why`.
+            TimeoutError: `work` took longer. The text of the error is `why`.
         """
         self.begin()
         try:
             if is_asyncio_available():
-                # It runs in the task that awaits it: one more would let answers wait for their
-                # turn in the loop.
+                # The work runs in the task that awaits it. In another task, its result would wait
+                # for one more turn of the event loop.
                 self._work = asyncio.current_task()
                 return await work
-            running: Deferred[_T] = deferred_from_coro(work)  # it may lift the limit now
+            running: Deferred[_T] = deferred_from_coro(work)  # `work` may lift the limit here.
             self._work = running
             return await maybe_deferred_to_future(running)
         except (asyncio.CancelledError, CancelledError) as error:
@@ -81,7 +84,7 @@ class TimeLimit:
                 self._work.uncancel()
 
     def begin(self) -> None:
-        """Let the time begin, or begin anew."""
+        """Start the time, or start it again from the beginning."""
         self.lift = call_later(self._secs, self._cancel).cancel
 
     def _cancel(self) -> None:
@@ -99,9 +102,9 @@ async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:
 
 
 class OneThread:
-    """A thread for calls that may take long; it makes them one after another.
+    """A thread for calls that may take long. It makes one call after another.
 
-    If it hangs, the process ends all the same.
+    The process can end while a call hangs.
     """
 
     def __init__(self) -> None:
@@ -111,7 +114,7 @@ class OneThread:
     async def run(self, func: Callable[..., _T], *args: Any) -> _T:
         """Call `func` in the thread and return its result.
 
-        Cancelling this does not end the call.
+        Cancelling this coroutine does not end the call.
         """
         if not self._has_begun:
             self._has_begun = True
@@ -129,29 +132,30 @@ class OneThread:
             except Exception as error:
                 end = over.errback
                 result = error
-            with suppress(RuntimeError):  # the event loop is closed: nobody waits any more
-                call_back(end, result)  # nothing happens if `run` was cancelled
+            # A RuntimeError means that the event loop is closed, so nothing waits for the result.
+            with suppress(RuntimeError):
+                call_back(end, result)  # This has no effect if `run` was cancelled.
 
         self._calls.put(make)
         return await maybe_deferred_to_future(over)
 
     def _serve(self) -> None:
-        for call in iter(self._calls.get, None):  # None ends them
+        for call in iter(self._calls.get, None):  # `end` puts the None.
             call()
-            del call  # it would keep what it was called with in memory until the next one
+            del call  # Otherwise the arguments would stay in memory until the next call.
 
     def end(self) -> None:
-        """Take no further calls; the thread still makes the calls that wait."""
+        """Accept no further calls. The thread still makes the calls that wait."""
         self._calls.put(None)
 
 
-# Several threads that read large files at a time would fight with the event loop for the right to
-# run Python (the GIL), and the loop would stand still for tenths of a second.
+# Several threads that read large files at the same time would compete with the event loop for the
+# GIL, and the event loop would stop for tenths of a second.
 _READING = OneThread()
 
 
 async def run_in_thread(func: Callable[..., _T], *args: Any) -> _T:
-    """Call `func`, which computes for long, in a thread and return its result.
+    """Call `func`, which computes for a long time, in a thread, and return its result.
 
     The whole process has one thread for this.
     """
@@ -159,9 +163,9 @@ async def run_in_thread(func: Callable[..., _T], *args: Any) -> _T:
 
 
 class Background:
-    """Coroutines that run by themselves.
+    """Coroutines that run in the background.
 
-    The garbage collector does not lose them, and `ended` waits for them.
+    The garbage collector does not remove them, and `ended` waits for them.
     """
 
     def __init__(self) -> None:
@@ -172,8 +176,8 @@ class Background:
     ) -> None:
         """Run `work`, log its exception if it raises one, and call `then` when it has ended.
 
-        Put what must happen into `then`, not into a `finally` of the coroutine: a coroutine that is
-        cancelled before it has begun does not run its `finally`.
+        An action that must happen belongs into `then`, not into a `finally` of the coroutine,
+        because a coroutine that is cancelled before its start does not run its `finally`.
         """
         running = deferred_from_coro(work)
         self._running.add(running)
@@ -185,15 +189,15 @@ class Background:
         running.addErrback(_log_unless_cancelled).addBoth(end)
 
     def cancel(self) -> None:
-        """Cancel all that still run.
+        """Cancel all coroutines that still run.
 
-        Call this once only: a second cancellation would interrupt their clean-up.
+        Call this only once, because a second cancellation would interrupt their clean-up.
         """
         for running in list(self._running):
             running.cancel()
 
     async def ended(self) -> None:
-        """Wait until all have ended."""
+        """Wait until all coroutines have ended."""
         while self._running:
             await maybe_deferred_to_future(DeferredList(list(self._running)))
 

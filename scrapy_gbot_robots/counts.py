@@ -1,22 +1,23 @@
-"""Counting: with a bound, and in words."""
+"""Counting with bounded memory, and numbers with their nouns."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from typing import TypeVar
 
-_EXAMPLES = 2  # texts for each key
+_EXAMPLES = 2  # for each key
 _MOST_EXAMPLE = 200  # characters
 
 _K = TypeVar("_K")
 
 
 class Tally(Counter[_K]):
-    """Counts by key. Above `most` keys, the least frequent are forgotten, down to `most / 2`.
+    """Counts by key. Above `most` keys, the least frequent keys are forgotten; `most / 2` stay.
 
     Attributes:
-        examples: a few of each key that has any.
-        exact: no key was forgotten; else counts may be too low, and keys may be missing.
+        examples: up to two examples for each key.
+        exact: True if no key was forgotten. Otherwise counts may be too low, and keys may be
+            missing.
     """
 
     def __init__(self, most: int = 10_000) -> None:

@@ -1,8 +1,8 @@
-"""Many URLs at once: columns of URLs judged by columns of robots.txt files, and lists of URLs.
+"""Many URLs at once: verdicts on columns of URLs, and lists of URLs.
 
-It knows `core`, `policy` and `experimental`, so that an answer here is the answer in a crawl.
-`judge` needs no other package, `judge_arrow` needs pyarrow.
-Source: as `core` and `policy`.
+The package uses `core`, `policy` and `experimental`, so that an answer here is the answer in a
+crawl. `judge` does not need another package; `judge_arrow` needs pyarrow.
+Sources: the sources of `core` and `policy`.
 """
 
 from .arrow import judge_arrow as judge_arrow

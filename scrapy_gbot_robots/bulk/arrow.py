@@ -1,7 +1,7 @@
-"""`judge` for Arrow. It needs pyarrow.
+"""`judge` for Arrow, which needs pyarrow.
 
-`judge_arrow` takes a record batch and returns one: it is what Spark, Ray, Dask and the like hand to
-a function.
+`judge_arrow` takes a record batch and returns a record batch. Spark, Ray and Dask can call a
+function of this kind for each batch of a table.
 """
 
 from __future__ import annotations
@@ -30,24 +30,25 @@ def judge_arrow(
     """Judge each row of a batch: a URL, and what was served for the robots.txt of its origin.
 
     Args:
-        batch: has the columns `url` (text: the page), `body` (binary or text) and `status` (a whole
-            number, which may be text). Where status is null there was no answer. Without that
-            column, a body was served with 200, and null means no answer.
-        user_agents: the crawlers: product tokens, User-Agent headers or `UserAgent`.
-        unreachable: as GBOT_ROBOTS_UNREACHABLE.
-        access_denied: as GBOT_ROBOTS_ACCESS_DENIED.
-        soft_404: as GBOT_ROBOTS_SOFT_404.
+        batch: the rows. Its columns are `url` (text, the URL of a page), `body` (binary or text)
+            and `status` (a whole number, also as text). A null `status` means that no response
+            came. Without the column `status`, each body was served with status 200, and a null
+            body means that no response came. Other columns are kept.
+        user_agents: one crawler or several: product tokens, User-Agent headers or `UserAgent`.
+        unreachable: as the setting GBOT_ROBOTS_UNREACHABLE.
+        access_denied: as the setting GBOT_ROBOTS_ACCESS_DENIED.
+        soft_404: as the setting GBOT_ROBOTS_SOFT_404.
 
     Returns:
-        The batch without `body`, and with a column (int8) for each crawler, by its product token: 0
-        no, 1 yes, 2 not now (its robots.txt is unreachable), null for a text that is not an http,
-        https or ftp URL.
+        The batch without `body`, and with a column (int8) for each crawler, named by its product
+        token. An answer is 0 (no), 1 (yes), 2 (not now, because the robots.txt is unreachable) or
+        null (the text is not an http, https or ftp URL).
 
     Raises:
         BulkError: a ValueError. A column is missing or is there twice, `url` or `body` is neither
             text nor binary, or a column has the name of a crawler.
-        ValueError: a word is none of its setting's.
-        TypeError: `batch` is no record batch, such as a table, or a status is no number.
+        ValueError: a value is not valid for its setting.
+        TypeError: `batch` is not a record batch (a table is not one), or a status is not a number.
     """
     import pyarrow as pa  # noqa: PLC0415
 
@@ -69,9 +70,9 @@ def judge_arrow(
         soft_404=soft_404,
     )
     for crawler in answers:
-        if crawler in names:  # its answers would hide that column
+        if crawler in names:  # The answers would hide that column.
             raise BulkError(
-                f"the batch has a column {crawler!r}, as a crawler is called: rename it"
+                f"the batch has a column {crawler!r}, which is the name of a crawler: rename it"
             )
     columns = [pa.array(column, pa.int8()) for column in answers.values()]
     judged = pa.record_batch([*map(batch.column, names), *columns], names=[*names, *answers])
@@ -79,9 +80,9 @@ def judge_arrow(
 
 
 def _bytes_in(batch: pa.RecordBatch, name: str) -> list[bytes | None]:
-    """Return the values of a column of text or bytes; equal ones, such as bodies, are one object.
+    """Return the values of a column as bytes. Equal values, such as bodies, are one object.
 
-    Raises BulkError if it holds something else.
+    Raises BulkError if the column contains neither text nor bytes.
     """
     column = batch[name]
     try:
@@ -89,6 +90,6 @@ def _bytes_in(batch: pa.RecordBatch, name: str) -> list[bytes | None]:
         different = encoded.dictionary.cast("large_binary").to_pylist()
     except NotImplementedError:
         what = shown(str(column.type))
-        raise BulkError(f"the batch: the column {name!r} holds {what}, not text") from None
+        raise BulkError(f"the batch: the column {name!r} contains {what}, not text") from None
     places = encoded.indices.to_pylist()
     return [None if place is None else different[place] for place in places]

@@ -1,9 +1,9 @@
-"""URLs judged by what was served for their robots.txt: the answers, and the reasons.
+"""Verdicts on many URLs by the responses to the requests for their robots.txt.
 
-The policy says what a status code or a failure means, as in a crawl. Many sites serve the same
-file, and pages of many sites have the same paths. So a robots.txt is read once for all sites that
-serve it, and is asked once about each path.
-Source: as policy/outages.py and core/rules.py.
+As in a crawl, the policy decides what a status code or a failure means. Many sites serve the same
+robots.txt, and pages of many sites have the same paths. So a robots.txt is read once for all sites
+that serve it, and each path is judged once.
+Sources: the sources of policy/outages.py and core/rules.py.
 """
 
 from __future__ import annotations
@@ -32,38 +32,40 @@ from ..policy.web_pages import wall_of
 
 NO = 0
 YES = 1
-UNREACHABLE = 2  # no, until a definite answer comes
-NO_URL = 3  # the text has no origin
+UNREACHABLE = 2  # not before a definite answer comes
+NO_URL = 3  # The text has no origin.
 
 _MEANING = (NO, YES, UNREACHABLE, None)
 _BYTES = (bytes, bytearray, memoryview)
 _STATUS = re.compile(r"([0-9]{3})(?:\.0)?")
-_MOST_KEPT = 16  # robots.txt files whose rules are kept for the next URLs
+_MOST_KEPT = 16  # The rules of at most this many robots.txt files are kept for the next URLs.
 _BEHIND_SCHEME = len("https://")
 
-_NO_URL = Verdict(False, None, "no URL")
-_ANY_SITE = "http://example.com"  # whose path is asked about
+_NO_URL = Verdict(False, None, "not a URL")
+_ANY_SITE = "http://example.com"  # completes a path to a URL
 
 
 class BulkError(ValueError):
-    """A list of URLs or a batch cannot be used; the message says which, and why."""
+    """A list of URLs or a batch cannot be used; the message names it and the reason."""
 
 
-Decisions: TypeAlias = Decision | Mapping[Origin, Decision]  # one for all URLs, or each origin's
+# One decision for all URLs, or a decision for each origin.
+Decisions: TypeAlias = Decision | Mapping[Origin, Decision]
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
-# what decides about some sites: the text of their robots.txt, or one answer to all URLs
+# The text of the robots.txt that decides about a site, or one answer for all its URLs.
 _Basis: TypeAlias = bytes | int
-_Answers: TypeAlias = "dict[str, bytes]"  # by path or URL: the answer of each crawler
+# A key is a path or a URL. A value has one byte for each crawler, the answer for it.
+_Answers: TypeAlias = "dict[str, bytes]"
 Agent: TypeAlias = "str | bytes | UserAgent"
 
 
 def origins_of(urls: Sequence[str]) -> set[Origin]:
-    """Return the origins of URLs. A text that is no URL has none."""
+    """Return the origins of URLs. A text that is not a URL has no origin."""
     return set(filter(None, map(_origin_of, urls)))
 
 
 def _origin_of(url: str) -> Origin | None:
-    """Return the origin that a client asks for `url`; None if it asks none."""
+    """Return the origin to which a client sends a request for `url`; None if there is none."""
     try:
         return Origin.of(url)
     except ValueError:
@@ -73,13 +75,14 @@ def _origin_of(url: str) -> Origin | None:
 
 @dataclass(eq=False)
 class Judge:
-    """Judges for `crawlers`, with the rules of the robots.txt files that it read last.
+    """Judges URLs for `crawlers`, and keeps the rules of the robots.txt files that it read last.
 
     Args:
         crawlers: the crawlers.
-        policy: what it means if nothing is known of a robots.txt.
+        policy: decides about an origin without a response.
         max_bytes: how many bytes of a robots.txt are read.
-        overrides: an override counts if it is in force at `now`, in seconds since the epoch.
+        overrides: the user's overrides. Those in force at `now` are applied.
+        now: the time, in seconds since the epoch.
     """
 
     crawlers: Sequence[UserAgent]
@@ -91,25 +94,25 @@ class Judge:
     _rules_read: dict[bytes, list[Rules]] = field(default_factory=dict, init=False)
 
     def judged(self, urls: Sequence[str], robots: Decisions) -> list[bytearray]:
-        """Return for each crawler the answers to `urls`, a byte each, in their order.
+        """Return, for each crawler, the answers for `urls` in their order, a byte for each URL.
 
-        `robots` is one decision for all URLs, or one for each origin. The basis of a site is what
-        alone decides about its URLs: the text of its robots.txt, or one answer to all of them. Many
-        sites have the same basis: their URLs are judged together, each path once. A URL without a
-        basis, as where an override counts, is judged alone, by `explained`.
+        `robots` is one decision for all URLs, or a decision for each origin. The basis of a site
+        decides about all its URLs: it is the text of its robots.txt, or one answer for all of them.
+        URLs of sites with the same basis are judged together, each path once. A URL without a
+        basis, for example if an override applies to it, is judged alone, by `explained`.
         """
         allowed = bytes([YES]) * len(self.crawlers)
         answers_by_basis: defaultdict[_Basis | None, _Answers] = defaultdict(dict)
         sites: dict[str, tuple[_Answers, int]] = {}
         answers_of_each: list[_Answers] = []
         keys: list[str] = []
-        # sort the URLs by their basis
+        # First, sort the URLs by their basis.
         for url in urls:
             beginning = url[: url.find("/", _BEHIND_SCHEME) + 1]
             site = sites.get(beginning)
             if site is None:
                 basis = self._basis(beginning, robots)
-                # a path is the key of an answer; a whole URL is, where more than the path decides
+                # The key of an answer is the path, or the whole URL if there is no basis.
                 begin = 0 if basis is None else len(beginning) - 1
                 site = sites[beginning] = answers_by_basis[basis], begin
             answers, begin = site
@@ -117,22 +120,23 @@ class Judge:
             answers[key] = allowed
             answers_of_each.append(answers)
             keys.append(key)
-        # judge each path once
+        # Then judge each path once.
         for basis, answers in answers_by_basis.items():
             if basis is not None:
                 self._judge_paths(answers, basis)
                 continue
             for url in answers:
                 answers[url] = bytes([answer for answer, _ in self.explained(url, robots)])
-        # lay the answers out by crawler
+        # Last, arrange the answers by crawler.
         row_by_row = bytearray().join(map(getitem, answers_of_each, keys))
         return [row_by_row[number :: len(allowed)] for number in range(len(allowed))]
 
     def _basis(self, beginning: str, robots: Decisions) -> _Basis | None:
-        """Return what alone decides about all URLs that begin with `beginning`.
+        """Return the basis of all URLs that begin with `beginning`; None if there is none.
 
-        It is None if they may be of several sites, or if an override counts. They are of one site
-        if `beginning` is scheme, authority and a slash, and clients read it as written.
+        There is none if the URLs may belong to several sites, or if an override applies. They
+        belong to one site if `beginning` is scheme, authority and a slash, and clients read it as
+        written.
         """
         if prefix_of(beginning) != beginning or as_sent(beginning) != beginning:
             return None
@@ -142,9 +146,10 @@ class Judge:
         return _basis_of(self._decision(origin, robots))
 
     def _judge_paths(self, answers: _Answers, basis: _Basis) -> None:
-        """Set the answers to paths, which are YES so far.
+        """Change the answers for paths, which are all YES before.
 
-        `basis` is one answer to all of them, or the text of rules: what these disallow gets NO.
+        `basis` is one answer for all paths, or the text of a robots.txt. The paths that its rules
+        disallow get NO.
         """
         if isinstance(basis, int):
             paths_by_crawler = [set(answers)] * len(self.crawlers)
@@ -155,7 +160,7 @@ class Judge:
             answer = NO
         for number, paths in enumerate(paths_by_crawler):
             for path in paths:
-                # the path of a robots.txt, which is never disallowed (RFC 9309 2.2.2)
+                # A robots.txt itself is never disallowed (RFC 9309 2.2.2).
                 if path.startswith(ROBOTS_PATH) and origin_of_robots_txt(_ANY_SITE + path):
                     continue
                 of_crawlers = bytearray(answers[path])
@@ -163,7 +168,7 @@ class Judge:
                 answers[path] = bytes(of_crawlers)
 
     def explained(self, url: str, robots: Decisions) -> list[tuple[int, Verdict]]:
-        """Return for each crawler the answer to a URL, and the verdict that explains it."""
+        """Return, for each crawler, the answer for a URL, and the verdict that explains it."""
         origin = _origin_of(url)
         if origin is None:
             return [(NO_URL, _NO_URL)] * len(self.crawlers)
@@ -181,7 +186,7 @@ class Judge:
         return explained
 
     def _decision(self, origin: Origin, robots: Decisions) -> Decision:
-        """Return the decision for `origin`: as for no response if `robots` has none."""
+        """Return the decision for `origin`. If `robots` has none, no response has come."""
         if isinstance(robots, Decision):
             return robots
         decision = robots.get(origin)
@@ -190,7 +195,7 @@ class Judge:
         return decision
 
     def _rules(self, body: bytes) -> list[Rules]:
-        """Return each crawler's rules in a robots.txt, which is parsed unless they are kept."""
+        """Return each crawler's rules in a robots.txt. It is parsed unless the rules are kept."""
         rules = self._rules_read.get(body)
         if rules is None:
             parsed = RobotsTxt.parse(body, max_bytes=self.max_bytes)
@@ -202,16 +207,19 @@ class Judge:
 
 
 def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
-    """Return the decision on a response to a request for a robots.txt, if nothing else is known.
+    """Return the decision on a robots.txt if only this response is known.
 
-    The `body` is content-decoded. The `status` is None if no response came.
+    Args:
+        status: the status code; None if no response came.
+        body: the body without content coding.
+        policy: the policy.
     """
     outcome: Outcome = Unreachable("no answer")
     if status is not None:
-        # With "allow" a wall need not be told apart: it allows everything, and so does its text as
-        # rules, since it has no line for a crawler.
+        # With "allow" it makes no difference whether this is a wall: a wall allows everything, and
+        # so do the rules in its text, because it has no line for a crawler.
         has_wall = policy.access_denied != "allow" and wall_of(status, {}, body) != ""
-        if meaning_of(status) is Fetched and not has_wall:  # as most: a short cut
+        if meaning_of(status) is Fetched and not has_wall:  # a short cut for most responses
             copy = Copy(Kind.RULES, status, "", body, False, "", 0.0, 0.0)
             return Decision(State.RULES, "", False, 0.0, 0.0, copy)
         outcome = outcome_of(status, "", body, soft_404=policy.soft_404, proxy="", headers={})
@@ -219,14 +227,14 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
 
 
 def _text_of(decision: Decision) -> bytes:
-    """Return the text of the rules that count; none if no rules do."""
+    """Return the text of the rules that decide; b"" if rules do not decide."""
     if decision.state is not State.RULES or decision.copy is None:
         return b""
     return decision.copy.body
 
 
 def _basis_of(decision: Decision) -> _Basis:
-    """Return the text of the rules that count, or the answer to all URLs."""
+    """Return the text of the rules that decide, or the answer for all URLs."""
     if decision.state is State.RULES:
         return _text_of(decision)
     if decision.state is State.FULL_ALLOW:
@@ -244,31 +252,41 @@ def judge(
     soft_404: bool = True,
     max_bytes: int | None = MAX_BYTES,
 ) -> dict[str, list[int | None]]:
-    """Say for each URL whether each crawler may fetch it.
+    r"""Return, for each crawler, whether it may fetch each URL.
 
-    An answer is 0 for no, 1 for yes, 2 for not now: the robots.txt is unreachable.
+    An answer is 1 (yes), 0 (no) or 2 (not now, because the robots.txt is unreachable).
+
+    >>> from scrapy_gbot_robots.bulk import judge
+    >>> urls = ["https://a.example/cart", "https://a.example/", "https://b.example/", "cart"]
+    >>> robots = {
+    ...     "https://a.example": b"User-agent: mybot\nDisallow: /cart",
+    ...     "https://b.example": (503, b""),
+    ... }
+    >>> judge(urls, robots, ["mybot", "Googlebot"])
+    {'mybot': [0, 1, 2, None], 'Googlebot': [1, 1, 2, None]}
 
     Args:
         urls: absolute URLs, in any order.
-        robots: what was served for the robots.txt: by origin (an `Origin`, or any URL of it), or a
-            column as long as `urls`. Each is a status and a body, a body that was served with 200,
-            or None: there was no answer. A status may be text, such as "200". An origin that is
-            missing counts as None.
-        user_agents: the crawlers: product tokens, User-Agent headers or `UserAgent`.
-        unreachable: as GBOT_ROBOTS_UNREACHABLE.
-        access_denied: as GBOT_ROBOTS_ACCESS_DENIED.
-        soft_404: as GBOT_ROBOTS_SOFT_404.
-        max_bytes: how many bytes of a robots.txt are read.
+        robots: the responses to the requests for robots.txt: a mapping from origins (`Origin`, or
+            any URL of the origin), or a list with a response for each URL. A response is a status
+            and a body, or a body that was served with status 200, or None if no response came. A
+            status may be text, such as "200". No response came for an origin that is missing.
+        user_agents: one crawler or several: product tokens, User-Agent headers or `UserAgent`.
+        unreachable: as the setting GBOT_ROBOTS_UNREACHABLE.
+        access_denied: as the setting GBOT_ROBOTS_ACCESS_DENIED.
+        soft_404: as the setting GBOT_ROBOTS_SOFT_404.
+        max_bytes: how many bytes of a robots.txt are read; None means no limit.
 
     Returns:
-        A column for each crawler, by its product token ("*" for one without). The answer is None
-        for a text that is not an http, https or ftp URL.
+        A list of answers for each crawler, in the order of `urls`. The key is the crawler's product
+        token, or "*" for a crawler without a token. An answer is None if the text is not an http,
+        https or ftp URL.
 
     Raises:
-        ValueError: a key of `robots` has no origin, the columns differ in length, or a word is none
-            of its setting's.
-        TypeError: `urls` or `robots` is one text or None, a status is no number, or a value of
-            `robots` is of another type.
+        ValueError: a key of `robots` has no origin, the columns differ in length, or a value is not
+            valid for its setting.
+        TypeError: `urls` or `robots` is one text or None, a status is not a number, or a value of
+            `robots` has another type.
     """
     _check_columns(urls, robots)
     several = [user_agents] if isinstance(user_agents, (str, bytes, UserAgent)) else user_agents
@@ -292,18 +310,18 @@ def judge(
 
 
 def _check_columns(urls: object, robots: object) -> None:
-    """Raise TypeError for what is no list, and for one text in place of many."""
+    """Raise TypeError if a column is not a list, or is one text."""
     if isinstance(urls, (str, bytes)) or not isinstance(urls, Iterable):
         raise TypeError(f"urls is a list of URLs, not one {type(urls).__name__}")
     if isinstance(robots, (str, *_BYTES)) or not isinstance(robots, Sized):
         raise TypeError(
-            "robots says which origin served what, such as {'https://example.com': body}, or has "
-            f"a row for each URL; it is not one {type(robots).__name__}"
+            "robots is a mapping from origins to responses, such as {'https://example.com': body}, "
+            f"or a list with a response for each URL; it is not one {type(robots).__name__}"
         )
 
 
 def _crawler_of(user_agent: Agent) -> UserAgent:
-    """Return the crawler that `agent` is or names."""
+    """Return the crawler that `user_agent` is or names."""
     if isinstance(user_agent, UserAgent):
         return user_agent
     return UserAgent.of(user_agent)
@@ -312,12 +330,14 @@ def _crawler_of(user_agent: Agent) -> UserAgent:
 def _judged_by_rows(
     judge_of_all: Judge, urls: Sequence[str], robots: Sequence[Robots]
 ) -> list[bytearray]:
-    """Return for each crawler the answers to URLs, each by what stands beside it in `robots`.
+    """Return, for each crawler, the answers for `urls`. `robots` has a response for each URL.
 
     Raises ValueError if the columns differ in length.
     """
     if len(robots) != len(urls):
-        raise ValueError(f"{len(urls)} URLs, and what was served for {len(robots)}")
+        raise ValueError(
+            f"the number of URLs is {len(urls)}, and the number of responses is {len(robots)}"
+        )
     rows_by_response: defaultdict[tuple[int | None, bytes], list[int]] = defaultdict(list)
     for row, value in enumerate(robots):
         rows_by_response[_response_in(value)].append(row)
@@ -332,7 +352,7 @@ def _judged_by_rows(
 
 
 def _response_in(robots: Robots) -> tuple[int | None, bytes]:
-    """Return the status and the body that a value says were served.
+    """Return the status and the body of a response.
 
     Raises TypeError for a value of another type.
     """
@@ -341,25 +361,25 @@ def _response_in(robots: Robots) -> tuple[int | None, bytes]:
     if isinstance(robots, _BYTES):
         return 200, bytes(robots)
     match robots:
-        case (status, body) if isinstance(robots, tuple):  # a list would match, too
+        case (status, body) if isinstance(robots, tuple):  # The pattern also matches a list.
             if _is_missing(body):
                 return _status_of(status), b""
             if isinstance(body, _BYTES):
                 return _status_of(status), bytes(body)
-    raise TypeError(f"what was served is (status, body), bytes or None, not {robots!r:.100}")
+    raise TypeError(f"a response is (status, body), bytes or None, not {robots!r:.100}")
 
 
 def _is_missing(value: object) -> bool:
-    """Whether this is None, or NaN, which stands for it in a data frame."""
+    """Return whether `value` is None, or NaN, which means None in a data frame."""
     return value is None or (isinstance(value, float) and isnan(value))
 
 
 def _status_of(status: object) -> int | None:
-    """Return a status as a number: some tables have text or floats. None: there was no response.
+    """Return a status as a number; None if there was no response.
 
-    Raises TypeError for anything else.
+    Some tables contain a status as text or as a float. Raises TypeError for anything else.
     """
-    if type(status) is int:  # most are
+    if type(status) is int:  # the usual type
         return status
     if _is_missing(status):
         return None
@@ -370,9 +390,9 @@ def _status_of(status: object) -> int | None:
 
 
 def _url_text(url: object) -> str:
-    """Return a URL as text; "", which is no URL, for what is neither text nor bytes."""
+    """Return a URL as text; "", which is not a URL, for a value that is neither text nor bytes."""
     if isinstance(url, str):
         return url
     if isinstance(url, bytes):
         return as_text(url)
-    return ""  # such as None, or what stands for it in a data frame
+    return ""  # for example None or NaN

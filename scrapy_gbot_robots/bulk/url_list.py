@@ -1,8 +1,9 @@
 """Lists of URLs, read piece by piece in bounded memory.
 
-A list is text with a URL a line; CSV, whose first line names the columns, among them `url`; or JSON
-lines, objects with a key `url`. Its name ends in .csv or .jsonl; any other name is that of text.
-Bytes that are no UTF-8 are percent-encoded, as for rules.
+A list has one of three formats. CSV has a first line that names the columns, and a column `url`.
+JSON lines are objects with a key `url`. Text has one URL on each line. The name of a list ends with
+.csv or .jsonl; a list with any other name is text. Bytes that are not UTF-8 are percent-encoded, as
+in rules.
 Sources: RFC 4180; https://jsonlines.org.
 """
 
@@ -24,34 +25,35 @@ URL = "url"
 MAX_URL = 16_384  # characters
 
 _BLOCK = 131_072  # bytes that are read at a time
-_MOST_LINE = 2**20  # bytes of a line
+_MOST_LINE = 2**20  # bytes
 _BOM = b"\xef\xbb\xbf"
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # how it begins
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # byte-order marks
 
 
 class UrlList:
-    """A list while it is read.
+    """A list of URLs while it is read.
 
     Attributes:
-        names: the columns of the list, those of its first line, in their order. They are known as
-            soon as the first piece is read. Later objects of JSON lines may have others.
-        left_out: how many rows have no URL, or one of more than `MAX_URL` characters. The caller
-            adds those whose text is no URL.
+        names: the columns in the first line of the list, in their order. They are known after the
+            first piece was read. Later objects of JSON lines may have other keys.
+        left_out: how many rows have no URL, or a URL of more than `MAX_URL` characters. The caller
+            adds the rows whose text is not a URL.
     """
 
     def __init__(self, file: Any, name: str) -> None:
-        """Take an open file, and its name, which says the format and stands in messages."""
+        """Take an open file. Its `name` shows the format, and is used in messages."""
         self._file = file
         self._name = name
         self.names = [URL]
         self.left_out = 0
-        self._number = 0  # of the line that was read last
-        self._is_block_read = False  # all of its whole lines: `pieces` gives out what it has
+        self._number = 0  # the number of the last line that was read
+        # True after the last whole line of a block, so that `pieces` yields the rows that it has.
+        self._is_block_read = False
 
     def pieces(self) -> Iterator[list[Row]]:
-        """Yield the rows of each block that was read, which may be none.
+        """Yield a list of rows for each block of the file. A list may be empty.
 
-        Rows without a URL, or with one that is too long, are left out.
+        Rows without a URL, or with a URL that is too long, are left out.
 
         Raises:
             BulkError: the list cannot be read, or has no column `url`.
@@ -75,11 +77,12 @@ class UrlList:
             raise BulkError(f"{self._name}: {error.strerror}") from None
         yield piece
 
-    # Rows of each format. An empty line makes an empty row, which is neither kept nor counted, but
-    # wakes `pieces`: `_lines` gives an empty line, too, where a block ends.
+    # The readers of the formats. They yield an empty row for an empty line. An empty row is neither
+    # kept nor counted. `_lines` also yields an empty line at the end of a block, so that `pieces`
+    # can yield its rows.
 
     def _rows_of_text(self) -> Iterator[Row]:
-        """Yield a row for each line; an empty one for an empty line."""
+        """Yield a row for each line, and an empty row for an empty line."""
         for line in self._lines():
             text = as_text(line).strip()
             if text:
@@ -88,11 +91,12 @@ class UrlList:
                 yield {}
 
     def _rows_of_csv(self) -> Iterator[Row]:
-        """Take the names of the first line, and yield a row for each other line.
+        """Take the names in the first line, and yield a row for each other line.
 
-        An empty line makes an empty row, which wakes `pieces`.
+        An empty line gives an empty row.
 
-        Raises BulkError if the file is empty, or a line has more or fewer columns.
+        Raises BulkError if the file is empty, or if a line has more or fewer columns than the first
+        line.
         """
         lines = csv.reader(map(as_text, self._lines()))
         names = next(filter(None, lines), None)
@@ -107,11 +111,11 @@ class UrlList:
             yield dict(zip(names, cells, strict=False))
 
     def _rows_of_json(self) -> Iterator[Row]:
-        """Yield a row for each object, the first of which names the columns.
+        """Yield a row for each object. The keys of the first object are the columns.
 
-        An empty line makes an empty row, which wakes `pieces`.
+        An empty line gives an empty row.
 
-        Raises BulkError if a line is no object.
+        Raises BulkError if a line is not a JSON object.
         """
         is_first = True
         for line in self._lines():
@@ -119,27 +123,27 @@ class UrlList:
                 yield {}
                 continue
             try:
-                # JSON has no NaN, though Python reads it
+                # Python reads NaN, but JSON does not have it.
                 row = json.loads(line, parse_constant=lambda _: None, parse_float=_finite)
             except (ValueError, RecursionError):
                 row = None
             if not isinstance(row, dict):
-                raise BulkError(f"{self._name}: line {self._number} is no JSON object")
+                raise BulkError(f"{self._name}: line {self._number} is not a JSON object")
             if is_first:
                 self._take_names(list(row))
                 is_first = False
             yield row
 
     def _take_names(self, names: Sequence[str]) -> None:
-        """Take the names of the columns. They must be different, and one is `url`."""
+        """Take the names of the columns. They must be different, and one must be `url`."""
         need(names, [URL, *names], self._name)
         self.names = list(names)
 
     def _lines(self) -> Iterator[bytes]:
-        """Yield each line with its end, and b"" after the last whole line of each block.
+        """Yield each line with its line end, and b"" after the last whole line of each block.
 
-        The b"" becomes an empty row, at which `pieces` gives out what it has before it waits for
-        the next block.
+        The b"" becomes an empty row. At this row `pieces` yields the rows that it has, before it
+        waits for the next block.
 
         Raises:
             BulkError: the file is UTF-16, or a line is too long.
@@ -147,7 +151,7 @@ class UrlList:
         rest = b""
         block = self._file.read1(_BLOCK).removeprefix(_BOM)
         if block.startswith(_UTF_16):
-            raise BulkError(f"{self._name}: this is UTF-16; save it as UTF-8")
+            raise BulkError(f"{self._name}: the file is UTF-16; save it as UTF-8")
         while block:
             *lines, rest = (rest + block).split(b"\n")
             if len(rest) >= _MOST_LINE:
@@ -164,15 +168,15 @@ class UrlList:
 
 
 def _finite(number: str) -> float | None:
-    """Return a number; None, as JSON has no infinity, for one such as 1e400."""
+    """Return a number; None for infinity, such as 1e400, because JSON does not have it."""
     read = float(number)
     return read if isfinite(read) else None
 
 
 def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:
-    """Check that each column that is needed is there once.
+    """Check that each column in `needed` is there exactly once.
 
-    Raises BulkError that names one that is not.
+    Raises a BulkError that names the first column for which this is not true.
     """
     for name in needed:
         if names.count(name) != 1:

@@ -1,5 +1,5 @@
-"""What one robots.txt says: bytes in, verdicts out.
+"""One robots.txt: bytes in, verdicts out.
 
-Pure: the standard library and idna. It knows no clock, no network, no file and no log.
+Pure: this package needs only the standard library and idna. It uses no clock, network, file or log.
 Source: Google's robots.txt parser (google/robotstxt), then RFC 9309.
 """

@@ -1,12 +1,13 @@
-"""Two versions of a robots.txt -> what changed for which user agent.
+"""The differences between two versions of a robots.txt, by user agent.
 
-What counts is what a crawler reads: for each user agent its rules, its crawl delay and the
-lines about the use of content, merged as RFC 9309 2.2.1 merges groups. The order of groups
-and lines does not count, nor do comments. A user agent without a group follows "*". One with an
-empty group may fetch everything, so these two differ.
+Only the lines that a crawler reads are compared: the rules of each user agent, its crawl delay and
+its lines about the use of content, merged as RFC 9309 2.2.1 merges groups. The order of groups and
+lines does not matter, and comments do not matter. A user agent without a group follows "*". A user
+agent with an empty group may fetch everything, so adding an empty group is a change.
 
-Each version is read once. Then what agents follow is compared, once for those that follow the same
-lines in both. That work is bounded, since both may be hostile: 16,000 agents fit into 500 KiB.
+Each version is read once. User agents that follow the same lines in both versions are compared
+together, once. The work has a limit, because both versions may be hostile: 16,000 user agents fit
+into 500 KiB.
 """
 
 from __future__ import annotations
@@ -19,18 +20,21 @@ from .robots import RobotsTxt, every_group_of, size_of
 from .rules import Rules, closing_rule, content_lines_of, entries_of
 from .verdict import Rule
 
-# A unit of work takes as long as to read a byte for one agent. So much takes seconds.
+# One unit of work is the time of reading one byte for one user agent. The whole limit takes
+# seconds.
 MOST_WORK = 100_000_000
-_WORK_OF_RULE = 40  # to merge and to compare one, besides its pattern
-_WORK_OF_TEXT = 1_000  # to tell one, which may be for many agents
+# Units for merging and comparing one rule, in addition to the length of its pattern.
+_WORK_OF_RULE = 40
+# Units for reporting one line, which may concern many user agents.
+_WORK_OF_TEXT = 1_000
 
 _TURNED = {
-    True: "everything is disallowed to it now",
-    False: "not everything is disallowed to it any more",
+    True: "now everything is disallowed",
+    False: "now not everything is disallowed any more",
 }
-_NOT_COMPARED = "not compared: these files have too many rules for too many user agents"
+_NOT_COMPARED = "not compared, because these files have too many rules for too many user agents"
 
-# What became of a group, by whether it is missing in each version.
+# The keys: is the group missing in the old version, and is it missing in the new version?
 _GROUPS = {(True, False): "added", (False, True): "removed"}
 
 
@@ -38,8 +42,8 @@ class Text(NamedTuple):
     """A rule, a crawl delay or a line about the use of content, as in a robots.txt.
 
     Attributes:
-        text: all of it. It may be hostile.
-        line: its first line; None for a crawl delay.
+        text: the whole line, normalised. It may be hostile.
+        line: the number of the first line with this text, from 1; None for a crawl delay.
     """
 
     text: str
@@ -50,14 +54,14 @@ class AgentChange(NamedTuple):
     """What changed for some user agents.
 
     Attributes:
-        agents: product tokens in lower case, or "*", which comes first.
-        removed: what only the old version has for them.
-        added: what only the new version has.
-        group: "added" or "removed" if only one of the versions names the agents; else None.
-        full_disallow: True if the new version disallows everything to the agents and the old one
-            did not, False if it is the other way round; else None.
-        compared: False if the versions are too long, for too many agents, to compare what these
-            agents read. Then nothing else is said but `group`, though something may have changed.
+        user_agents: product tokens in lower case, or "*", which comes first.
+        removed: the lines that only the old version has for these user agents.
+        added: the lines that only the new version has for these user agents.
+        group: "added" or "removed" if only one version names the user agents; otherwise None.
+        full_disallow: True if only the new version disallows everything to the user agents, False
+            if only the old version does; otherwise None.
+        compared: False if comparing the lines of these user agents would take too long. In this
+            case only `group` is filled in, although other things may have changed.
     """
 
     user_agents: tuple[str, ...] = ()
@@ -69,15 +73,15 @@ class AgentChange(NamedTuple):
 
 
 def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[AgentChange]:
-    """Return what changed, that of "*" first, then by user agent.
+    """Return the changes from `old` to `new`: first the changes for "*", then by user agent.
 
-    The list is empty if a crawler reads the same in both. What agents share is said once.
-    `most_work` bounds the work of comparing: one version for one agent is at most as much as it has
-    bytes.
+    User agents with the same changes share one entry. The list is empty if every crawler reads the
+    same in both versions. `most_work` limits the work of comparing. Reading one version for one
+    user agent costs at most one unit for each byte of the version.
     """
     most_of_one = size_of(old) + size_of(new)
     was, now = _Version(old), _Version(new)
-    agents_of: dict[AgentChange, list[str]] = {}  # by what changed for them
+    agents_of: dict[AgentChange, list[str]] = {}
     for (before, after), user_agents in _alike(was, now).items():
         group = _GROUPS.get((before is None, after is None))
         change = unknown = AgentChange(group=group, compared=False)
@@ -91,7 +95,7 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
                 change = unknown
         if change != AgentChange():
             agents_of.setdefault(change, []).extend(user_agents)
-    # "*" comes before all tokens
+    # "*" sorts before every product token.
     return sorted(
         change._replace(user_agents=tuple(sorted(user_agents)))
         for change, user_agents in agents_of.items()
@@ -99,15 +103,19 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
 
 
 class _Reading(NamedTuple):
-    """What an agent reads in a version.
+    """The lines that a user agent reads in one version.
 
-    `texts` has what stands in the agent's own groups, each with its line. If the version does not
-    name the agent, `texts` has no rules, since those of "*" are not the agent's.
+    Attributes:
+        texts: the lines of the user agent's own groups, each with its number. If the version does
+            not name the user agent, `texts` has no rules, because the rules of "*" are not its own.
+        is_closed: whether everything is disallowed to the user agent. The rules of "*" count if the
+            version does not name it.
+        work: the units of work for reading and comparing these lines.
     """
 
     texts: dict[str, int | None]
-    is_closed: bool  # everything is disallowed, also by the rules of "*"
-    work: int  # to read and to compare it
+    is_closed: bool
+    work: int
 
 
 class _Version:
@@ -115,10 +123,14 @@ class _Version:
 
     def __init__(self, robotstxt: RobotsTxt) -> None:
         self.groups = every_group_of(robotstxt)
-        self._not_named: _Reading | None = None  # once it was asked for
+        # The lines of all user agents that the version does not name; None until they are needed.
+        self._not_named: _Reading | None = None
 
     def reading(self, user_agent: str) -> _Reading:
-        """Return what `agent` reads. It takes no time if the version does not name the agent."""
+        """Return the lines that `user_agent` reads.
+
+        All user agents that the version does not name share one result, which is made once.
+        """
         if user_agent in self.groups.user_agents:
             rules = self.groups.rules_for(user_agent)
             entries = entries_of(rules)
@@ -130,9 +142,10 @@ class _Version:
 
 
 def _alike(was: _Version, now: _Version) -> dict[tuple[object, object], list[str]]:
-    """Return the agents that the versions name, and "*", by the lines that they follow in each.
+    """Group "*" and all user agents that a version names by the lines that they follow.
 
-    None stands for no group.
+    A key has the lines in the old and in the new version; None means that the version does not name
+    the user agent.
     """
     together: dict[tuple[object, object], list[str]] = {}
     everyone = GLOBAL.decode("ascii")
@@ -143,7 +156,7 @@ def _alike(was: _Version, now: _Version) -> dict[tuple[object, object], list[str
 
 
 def _compared(group: str | None, was: _Reading, now: _Reading) -> AgentChange:
-    """Return what changed for agents, whose `group` was "added", "removed" or neither."""
+    """Return the change from `was` to `now`; `group` is as in `AgentChange`."""
     full_disallow = None
     if was.is_closed != now.is_closed:
         full_disallow = now.is_closed
@@ -159,7 +172,7 @@ def _reading(rules: Rules, entries: Iterable[Rule], own_rules: Collection[Rule])
 
 
 def _texts(rules: Rules, entries: Iterable[Rule]) -> dict[str, int | None]:
-    """Return what an agent reads, without what makes no difference, each text with its line."""
+    """Return the lines of a user agent in normal form, each with the number of its first line."""
     texts: dict[str, int | None] = {}
     for allow, pattern, line in entries:
         field = "Allow" if allow else "Disallow"
@@ -178,10 +191,10 @@ def _only_in(texts: dict[str, int | None], others: dict[str, int | None]) -> tup
 
 
 def change_in_words(change: AgentChange) -> Iterator[tuple[str, Text]]:
-    """Yield what changed for an agent, line by line: a sign, and a text for people.
+    """Yield the parts of a change, each as a sign and a text for people.
 
-    The sign is "-" or "+" for what is gone or new, "!" if all is closed or opened, "?" if it is not
-    compared.
+    The sign is "-" for a removed line and "+" for an added line. It is "!" if a full disallow
+    begins or ends, and "?" if the lines were not compared.
     """
     if change.full_disallow is not None:
         yield "!", Text(_TURNED[change.full_disallow], None)

@@ -1,34 +1,34 @@
-"""The fast reader: reads from the bytes of a robots.txt what one crawler follows, and nothing else.
+"""The fast reader: it reads only the lines of a robots.txt that one crawler follows.
 
-Operation wanted, for a file of up to 500 KiB with the groups of many crawlers: `scan(body,
-agents)`, the merged rules of the first of a crawler's agents that has a group. `EveryGroup` reads a
-file once for all agents that it names.
+`scan(body, user_agents)` returns the merged rules of the first user agent that has a group. The
+file may have 500 KiB and the groups of many crawlers. `EveryGroup` reads a file once for all user
+agents that the file names.
 
 Plan:
 
-1. Go through the lines once, and through those of a long file in blocks. Outside the crawler's
-   groups only user-agent lines matter, so a block without the word "user" is passed over as a
-   whole. So is a long body, such as an error page, in which no line begins with that word.
-2. Inside, a block in which all lines begin with "Disallow: " is split at once. In others, most
-   lines begin with "Disallow: " or "Allow: ". Split any other line at its colon and look the field
-   name up among the usual ways to write one. What is left goes to the careful reader (lines.py),
-   unless its beginning shows that it cannot matter.
+1. Go through the lines once; go through a long file in blocks of lines. Outside the crawler's
+   groups only user-agent lines matter, so a block without the word "user" is skipped as a whole. A
+   long body in which no line begins with that word, such as an error page, is skipped as a whole.
+2. Inside the crawler's groups, a block in which every line begins with "Disallow: " is split in one
+   step. In other blocks most lines begin with "Disallow: " or "Allow: ". Any other line is split at
+   its colon, and its field name is looked up among the usual spellings. If it is not found there,
+   the careful reader (lines.py) reads the line, unless its beginning shows that it cannot matter.
 3. Keep the paths of a group's rules as written, and join them into one text at the end
-   (patterns.py): decoding and escaping happen once for the group and not once for each line.
+   (patterns.py). So they are decoded and escaped once for the group and not once for each line.
 
-A worked example, for the agents "mybot" and "*":
+A worked example, for the user agents "mybot" and "*":
 
-    1  User-agent: mybot     a usual name and one of the agents: a group begins
-    2  Disallow: /a          the most usual name: path and line number are kept
-    3  disalow: /b           no usual name, but it begins like one: for the careful reader
-    4  Sitemap: https://...  a usual name that matters to no group
-    5  User-agent: other     rules come before it, so a group begins; it is for neither agent
+    1  User-agent: mybot     a usual name and a wanted user agent, so a wanted group begins
+    2  Disallow: /a          the most usual name, so the path and the line number are kept
+    3  disalow: /b           an unusual name with a usual beginning, so the careful reader reads it
+    4  Sitemap: https://...  a usual name that does not matter to any group
+    5  User-agent: other     a rule comes before it, so a new group begins, which is not wanted
 
-Warning: the careful reader is the specification. A shortcut may only skip lines that it would
-ignore for these agents; tests/fuzz compares the two.
+Warning: the careful reader is the specification. A shortcut may skip only lines that the careful
+reader would ignore for these user agents; tests/fuzz compares both readers.
 
-Boundary: no remarks, no sitemaps. `Content-Usage` and `Content-Signal` lines are collected as they
-are written.
+Boundary: no remarks and no sitemaps. `Content-Usage` and `Content-Signal` lines are collected as
+written.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from .patterns import NO_PATTERNS, Patterns
 from .rules import Rules
 from .verdict import IGNORES_ROBOTS, NO_GROUP
 
-# Google's parser calls these fields unused. Here they have kinds of their own.
+# Google's parser has one kind, "unused", for these fields. This reader has a kind for each.
 _DELAY = -1
 _USAGE = -2
 _SIGNAL = -3
@@ -71,7 +71,7 @@ _FIRST_RUN = (0,)
 
 
 def _usual_ways() -> dict[bytes, int]:
-    """Return the kind of line by its field name, in the usual ways to write it."""
+    """Return the kind of line for each usual spelling of a field name."""
     kinds = {name: kind for kind, name, _ in FIELDS}
     kinds.update(dict.fromkeys(UNUSED_FIELDS, UNUSED))
     kinds.update(_OWN)
@@ -83,7 +83,7 @@ def _usual_ways() -> dict[bytes, int]:
 
 
 def _beginnings() -> tuple[bytes, ...]:
-    """Return how each name begins that matters to a group."""
+    """Return all field names that matter to a group, with their misspellings, in lower case."""
     names = [*_OWN]
     for kind, name, typos in FIELDS:
         if kind != SITEMAP:
@@ -92,35 +92,39 @@ def _beginnings() -> tuple[bytes, ...]:
 
 
 _USUAL = _usual_ways()
-# every user-agent line has it, in lower case, with nothing but white space before
+# Every user-agent line, in lower case, begins with this word after optional white space.
 _AGENT_LINE = b"user"
 _ENDS_LINE = b"\r\n"
 _WHITE = b" \t\v\f"
-_MOST_PLACES = 1_000  # at which a user-agent line is looked for before lines are
-# bytes that are looked at there; if all are white space, the line may be one
+# After this many words "user" without a user-agent line, the body is read line by line.
+_MOST_PLACES = 1_000
+# How many bytes before the word are checked. If all are white space, this may be a user-agent line.
 _MOST_INDENT = 100
-_BEGINNINGS = _beginnings()  # a line that begins otherwise cannot matter
-# First bytes of lines that matter, before a group and in one.
+# A line matters only if it begins with one of these names.
+_BEGINNINGS = _beginnings()
+# The first bytes of lines that matter before a wanted group, and of lines that matter inside it.
 _BEFORE_GROUP = frozenset(bytes((byte,)) for byte in b"uUcC" + _WHITE)
 _IN_GROUP = _BEFORE_GROUP.union(
     (name[:1] for name in _BEGINNINGS), (name[:1].upper() for name in _BEGINNINGS)
 )
 _SIGNAL_LINE = b"content-signal"
-_RUN = b"Disallow: "  # so begin most lines of real files
+# Most lines of real files begin with `_RUN`, and most other lines with `_ALLOW_LINE`.
+_RUN = b"Disallow: "
 _RUN_BYTES = len(_RUN)
-_ALLOW_LINE = b"Allow: "  # and so most others
+_ALLOW_LINE = b"Allow: "
 _ALLOW_BYTES = len(_ALLOW_LINE)
-# bytes; a longer body is looked through for user-agent lines before it is split
+# bytes; a longer body is searched for user-agent lines before it is split into lines
 _LONG = 4_096
 _HASH, _NUL = b"#\0"  # `35 in text` is much faster than `b"#" in text`
 
 
 class ScannedGroup:
-    """One group: the paths of its rules as written, with their lines, and its agents.
+    """One group: its user agents, and the paths of its rules as written, with line numbers.
 
-    Each agent has the line that names it. A crawl delay or a `Content-` line is only for the agents
-    that are named before it. A `Content-Usage` line ends a run of user-agent lines as a rule does,
-    but only for such lines (draft-ietf-aipref-attach-05, 3): they are for the agents of their run.
+    Each user agent has the number of the line that names it. A crawl delay or a `Content-` line
+    applies only to the user agents that are named above it. A `Content-Usage` line applies only to
+    the run of user-agent lines above it, which it ends (draft-ietf-aipref-attach-05, 3). For other
+    lines, only a rule ends the run.
     """
 
     __slots__ = (
@@ -141,14 +145,15 @@ class ScannedGroup:
         self.allow_lines: list[int] = []
         self.disallows: list[bytes] = []
         self.disallow_lines: list[int] = []
-        # crawl delays and `Content-` lines: kind, number, the line as written, and its run
+        # Crawl delays and `Content-` lines: the kind, the line number, the line, and its run.
         self.own_lines: list[tuple[int, int, bytes, int]] = []
-        self.run = 0  # the number of the present run of user-agent lines
-        self.has_usage = False  # whether a `Content-Usage` line has followed it
-        self.runs: dict[bytes, set[int]] = {}  # of agents that are not in the first run alone
+        self.run = 0  # the number of the current run of user-agent lines
+        self.has_usage = False  # True after a `Content-Usage` line of the current run
+        # The runs of each user agent. A user agent that is only in the first run is left out.
+        self.runs: dict[bytes, set[int]] = {}
 
     def add_agent(self, user_agent: bytes, line: int) -> None:
-        """Add an agent that is named in `line`."""
+        """Add a user agent, which line number `line` names."""
         if self.run:
             first = {0} if user_agent in self.user_agents else set()
             self.runs.setdefault(user_agent, first).add(self.run)
@@ -161,7 +166,7 @@ class ScannedGroup:
             self.has_usage = True
 
     def end_run(self) -> None:
-        """Note that a user-agent line follows, of whatever agent."""
+        """Prepare for the next user-agent line, whichever user agent it names."""
         if self.has_usage:
             self.run += 1
             self.has_usage = False
@@ -169,8 +174,8 @@ class ScannedGroup:
     def add_run(self, block: bytes, before: int) -> bool:
         """Add the rules of a block if each of its lines begins with "Disallow: ".
 
-        The first one does.  `before` is the number of lines before the block. Returns whether the
-        rules were added.
+        The caller has checked the first line. `before` is the number of lines before the block.
+        Return whether the rules were added.
         """
         paths = block[_RUN_BYTES:].removesuffix(b"\n").split(b"\n" + _RUN)
         if len(paths) <= block.count(b"\n", 0, -1):
@@ -180,21 +185,21 @@ class ScannedGroup:
         return True
 
     def own_lines_before(self, user_agent: bytes) -> int:
-        """Return how many crawl delays and `Content-` lines are not for `agent`.
+        """Return how many crawl delays and `Content-` lines stand above the name of `user_agent`.
 
-        They stand before the line that names it.
+        These lines do not apply to it.
         """
         return bisect_left(self.own_lines, self.user_agents[user_agent], key=itemgetter(1))
 
     def runs_of(self, user_agent: bytes) -> Sequence[int]:
-        """Return the numbers of the runs that name an agent."""
+        """Return the numbers of the runs that name a user agent."""
         return sorted(self.runs.get(user_agent, _FIRST_RUN))
 
 
 def scan(body: bytes, user_agents: tuple[bytes, ...]) -> Rules:
-    """Return the rules for the first of `agents` that has a group in `body`.
+    """Return the rules for the first of `user_agents` that has a group in `body`.
 
-    An agent is a token in lower case, or "*".
+    A user agent is a product token in lower case, or "*".
     """
     reader = _Scan(user_agents)
     reader.read(body)
@@ -207,10 +212,10 @@ def scan(body: bytes, user_agents: tuple[bytes, ...]) -> Rules:
 
 
 class EveryGroup:
-    """The groups of a robots.txt, read once for all agents.
+    """The groups of a robots.txt, read once for all user agents.
 
     Attributes:
-        agents: the agents that the file names, in lower case, with "*" if it names that.
+        user_agents: all user agents that the file names, in lower case, "*" included.
     """
 
     def __init__(self, body: bytes) -> None:
@@ -218,16 +223,16 @@ class EveryGroup:
         reader.read(body)
         self._signals = reader.signals
         self._groups = reader.groups
-        self._named: dict[str, list[int]] = {}  # agent -> its groups
+        self._named: dict[str, list[int]] = {}  # user agent -> the numbers of its groups
         for number, group in enumerate(reader.groups):
             for user_agent in group.user_agents:
                 self._named.setdefault(user_agent.decode("ascii"), []).append(number)
         self.user_agents = self._named.keys()
 
     def lines_followed(self, user_agent: str) -> tuple[tuple[int, ...], ...] | None:
-        """Return what is the same for two agents if they follow the same lines.
+        """Return a key that two user agents share if they follow the same lines.
 
-        It is None if the file does not name the agent.
+        Return None if the file does not name the user agent.
         """
         if user_agent not in self._named:
             return None
@@ -241,7 +246,7 @@ class EveryGroup:
         )
 
     def rules_for(self, user_agent: str) -> Rules:
-        """Return the merged rules of `agent`: of "*", if the file does not name the agent."""
+        """Return the merged rules of `user_agent`, or of "*" if the file does not name it."""
         for name in (user_agent, GLOBAL.decode("ascii")):
             numbers = self._named.get(name)
             if numbers is not None:
@@ -251,25 +256,26 @@ class EveryGroup:
 
 
 class _Scan:
-    """One pass through a file. `agents` are those whose groups are wanted.
+    """One pass through a file that collects the groups of some user agents.
 
-    `groups` has the groups found, in file order; `signals` the `Content-Signal` lines before any
-    group.
+    Attributes:
+        groups: the groups that were found, in file order.
+        signals: the `Content-Signal` lines before the first group.
     """
 
     __slots__ = ("_agents", "_group", "_number", "_seen_agent", "groups", "signals")
 
     def __init__(self, user_agents: tuple[bytes, ...]) -> None:
         self._agents = user_agents
-        # the group of the present line, if it is wanted
+        # The group of the current line; None if that group is not wanted.
         self._group: ScannedGroup | None = None
-        self._number = 0  # of the last line read
+        self._number = 0  # the number of the last line that was read
         self._seen_agent = False
         self.groups: list[ScannedGroup] = []
         self.signals: list[ContentLine] = []
 
     def read(self, body: bytes) -> None:
-        """Read all of `body`; blocks of a long one that cannot matter are only counted."""
+        """Read all of `body`. In a long body, blocks that cannot matter are only counted."""
         text = without_bom(body)
         if len(text) <= _LONG and _NUL not in text:
             self._read_block(text)
@@ -283,9 +289,9 @@ class _Scan:
                 self._read_block(block)
 
     def _is_read_at_once(self, block: bytes) -> bool:
-        """Read a block that cannot matter, or has plain disallow lines alone.
+        """Handle a block without reading each line, and return whether that was possible.
 
-        Return whether it is one of these.
+        It is possible if the block cannot matter, or has only plain disallow lines.
         """
         group = self._group
         if group is not None and not block.startswith(_RUN):
@@ -298,10 +304,11 @@ class _Scan:
         return group.add_run(block, self._number)
 
     def _read_block(self, block: bytes) -> None:  # noqa: C901, PLR0912 - spelt out, for speed
-        """Read each line: a user-agent line changes the group, others add to it if it is wanted.
+        """Read each line of a block.
 
-        What begins as no such line is passed over at once. The usual ways to write a line are
-        looked up; `read_line` reads the others.
+        A user-agent line changes the group; any other line adds to the group if it is wanted. A
+        line whose first byte shows that it cannot matter is skipped. Usual spellings of the field
+        name are looked up; `read_line` reads lines with other spellings.
         """
         kind_of, group, number = _USUAL.get, self._group, self._number
         if group is not None:
@@ -331,7 +338,7 @@ class _Scan:
                 if kind == UNUSED:
                     kind = _OWN.get(line.key.lower(), UNUSED)
                     if kind == _USAGE and line.flags & MISSING_COLON:
-                        kind = UNUSED  # the draft has a colon, and no leniency
+                        kind = UNUSED  # The draft requires the colon.
             elif not colon:
                 continue
             if kind == DISALLOW and group is not None:
@@ -352,16 +359,18 @@ class _Scan:
         self._group, self._number = group, number
 
     def _group_of(self, value: bytes, group: ScannedGroup | None, line: int) -> ScannedGroup | None:
-        """Return the group of the lines after a user-agent line.
+        """Return the group of the lines below a user-agent line; None if it is not wanted.
 
-        It is None if these are for no agent that is looked for. `value` is that of line `line`, in
-        lower case; `group` is that of the lines before.
+        Args:
+            value: the value of the user-agent line, in lower case.
+            group: the group of the lines above; None if it is not wanted.
+            line: the number of the user-agent line.
         """
         self._seen_agent = True
         if group is not None:
             group.end_run()
             if group.disallows or group.allows:
-                group = None  # rules end the run of user-agent lines
+                group = None  # A rule has ended the run of user-agent lines.
         if not value.startswith(self._agents):
             return group
         user_agent = agent_of(value)
@@ -374,7 +383,7 @@ class _Scan:
 
 
 class _ScanForAll(_Scan):
-    """One pass through a file in which the groups of all agents are wanted."""
+    """One pass through a file that collects the groups of all user agents."""
 
     __slots__ = ()
 
@@ -394,9 +403,9 @@ class _ScanForAll(_Scan):
 
 
 def _may_have_agents(lower: bytes) -> bool:
-    """Whether a line of a text in lower case may be a user-agent line.
+    """Return whether a text in lower case may have a user-agent line.
 
-    An error page has none, however long it is.
+    False is certain. It is the usual result for an error page, however long.
     """
     place = -1
     for _ in range(_MOST_PLACES):
@@ -410,7 +419,7 @@ def _may_have_agents(lower: bytes) -> bool:
 
 
 def _rules(groups: Sequence[ScannedGroup], user_agent: bytes, signals: list[ContentLine]) -> Rules:
-    """Merge the groups of `agent` (RFC 9309 2.2.1)."""
+    """Merge the groups of `user_agent` (RFC 9309 2.2.1)."""
     rules = groups[0]
     if len(groups) > 1:
         rules = ScannedGroup()

@@ -1,23 +1,25 @@
-"""Which crawler asks, and what it heeds: its tokens, from the most specific one on, and "*".
+"""The crawler that a name or a User-Agent header means, and which groups it follows.
 
-A crawler follows the groups of its first token that has any; if none has, those of "*".
+A crawler has one product token or several, the most specific one first. It follows the groups of
+its first token that has any. If no token has a group, it follows the groups of "*".
 
-The product token is the name by which a robots.txt can speak to a crawler. In a User-Agent header
-the first product is the crawler: products stand in the order of their significance, and what is in
-brackets is a comment (RFC 9110 10.1.5). But many crawlers imitate a browser, whose product then
-stands first. Such a header is searched for the one name that no browser has, the surest places
-first:
+The product token is the name by which a robots.txt can address a crawler. In a User-Agent header
+the first product is the crawler, because products stand in the order of their significance, and a
+text in brackets is a comment (RFC 9110 10.1.5). But many crawlers imitate a browser, so that the
+browser's product stands first. Such a header is searched for a name that no browser has, the surest
+places first:
 
 1. after "compatible": in "Mozilla/5.0 (compatible; Bot/2.1; +url)" it is Bot
 2. beside the comments, if the name sounds like a bot:
    "Mozilla/5.0 (X11) AppleWebKit/537.36 (KHTML, like Gecko) Safari/537.36 Bot/1.0"
 3. in a comment, if it sounds like a bot and has a version:
    "Mozilla/5.0 (X11; Linux x86_64; Bot/1.0)"
-4. any name beside the comments, and last one in a comment that has a version or sounds like a bot
+4. any name beside the comments, and last a name in a comment that has a version or sounds like a
+   bot
 
-Source: RFC 9309 2.2.1 for what a token is; Google's page ("Order of precedence for user agents"),
-and Google's lists of common crawlers, special-case crawlers and user-triggered fetchers with their
-headers, as of September 2026.
+Sources: RFC 9309 2.2.1 for tokens; Google's page ("Order of precedence for user agents"); Google's
+lists of common crawlers, special-case crawlers and user-triggered fetchers with their headers, as
+of September 2026.
 """
 
 from __future__ import annotations
@@ -30,12 +32,14 @@ from typing import NamedTuple
 
 from .lines import GLOBAL, MAX_LINE_BYTES
 
-# Google's crawlers by what they do if no group names them. The name of each is its token, too.
+# Google's crawlers, in three lists: those that follow "*" if no group names them, those that ignore
+# "*", and those that ignore robots.txt. Each name is also the product token.
 _HEED_GLOBAL = """
     Googlebot Googlebot-Image Googlebot-Video Googlebot-News Storebot-Google
     Google-InspectionTool GoogleOther GoogleOther-Image GoogleOther-Video Google-CloudVertexBot
     Google-Extended DuplexWeb-Google
-""".split()  # DuplexWeb-Google, retired, may have ignored "*"; here the site is believed
+""".split()
+# DuplexWeb-Google is retired. It may have ignored "*"; following "*" is the safer reading.
 _IGNORE_GLOBAL = """
     APIs-Google AdsBot-Google-Mobile AdsBot-Google Mediapartners-Google
     AdsBot-Google-Mobile-Apps
@@ -45,7 +49,8 @@ _IGNORE_ROBOTS = """
     Google-GeminiNotebook Google-NotebookLM Google-Pinpoint GoogleProducer Google-Read-Aloud
     google-speakr Google-Site-Verification
 """.split()
-_FALL_BACK = {  # the token that counts if no group names the own one
+# The token that counts if no group names the crawler's own token.
+_FALL_BACK = {
     "Googlebot-Image": ("Googlebot",),
     "Googlebot-Video": ("Googlebot",),
     "Googlebot-News": ("Googlebot",),
@@ -58,15 +63,16 @@ _FALL_BACK = {  # the token that counts if no group names the own one
 
 _TOKEN = r"[A-Za-z_-]+"  # noqa: S105 - of a product
 _PRODUCT = re.compile(rf"({_TOKEN})(/\S*)?")
-_BRACKET = re.compile(r"(?<!\\)([()])")  # RFC 9110 5.6.5: one behind a backslash is text
+# A bracket after a backslash is text (RFC 9110 5.6.5).
+_BRACKET = re.compile(r"(?<!\\)([()])")
 _COMPATIBLE = re.compile(r"compatible(?![\w-])[\s:]*", re.IGNORECASE)
-# Nothing, where a crawler is explained, the header's own name, and a browser's "U", "I" and "N" for
-# its encryption.
+# Words that are not a crawler's name: an empty word, an address, the name of the header itself, and
+# "U", "I" and "N", by which old browsers show the strength of their encryption.
 _NO_NAME = re.compile(r"[UIN]?\Z|\+|\S*(?:://|@)|user-agent:", re.IGNORECASE)
 BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 _BOT_WORDS = re.compile("bot|crawl|spider|google", re.IGNORECASE)
 
-# Products that browsers name, in lower case. Any other product in a browser's header is the
+# Products in the headers of browsers, in lower case. Any other product in such a header is the
 # crawler.
 _BROWSER = frozenset(
     """
@@ -77,17 +83,27 @@ _BROWSER = frozenset(
     electron instagram fban fbav whale brave miuibrowser silk phantomjs qtwebengine docomo
     """.split()
 )
-# A phone's browser has its maker's name first, and one of these behind it.
+# The header of an old phone's browser begins with the maker's name, and has one of these after it.
 _PHONES = re.compile(r"UP\.Browser|Profile/MIDP|Configuration/CLDC")
 
 
 class UserAgent(NamedTuple):
-    """What a crawler heeds in a robots.txt.
+    r"""A crawler, as a robots.txt can name it.
+
+    `UserAgent.of` makes one from a name. Set the fields yourself for a crawler that falls back from
+    one name to another.
+
+    >>> from scrapy_gbot_robots import RobotsTxt, UserAgent
+    >>> mybot = UserAgent("mybot", ("mybot-news", "mybot"), heeds_global=False)
+    >>> robots = RobotsTxt.parse(b"User-agent: mybot\nDisallow: /drafts")
+    >>> robots.allowed("https://example.com/drafts/1", mybot)
+    False
 
     Attributes:
-        name: its product token.
-        tokens: are tried in order; the crawler follows the groups of the first that has any.
-        heeds_global: whether the crawler falls back to the groups of "*".
+        name: the product token.
+        tokens: product tokens, tried in this order. The crawler follows the groups of the first
+            token that has any.
+        heeds_global: whether the crawler follows the groups of "*" if no token has a group.
     """
 
     name: str
@@ -98,9 +114,20 @@ class UserAgent(NamedTuple):
     def of(cls, user_agent: str | bytes | Iterable[str | bytes]) -> UserAgent:
         """Return the crawler that a product token or a whole User-Agent header names.
 
-        Google's crawlers heed what Google lists for them. Any other heeds its one token and "*", or
-        "*" alone if there is no token in `user_agent`. A list of names makes one crawler, which
-        tries the tokens of all in this order.
+        A crawler of Google has the tokens that Google documents. Any other crawler has the one
+        token in `user_agent` and follows "*" if no group names that token. If `user_agent` has no
+        token, the crawler follows only "*". A list of names makes one crawler, which tries the
+        tokens of all names in this order.
+
+        >>> from scrapy_gbot_robots import UserAgent
+        >>> UserAgent.of("mybot/1.2 (+https://example.com/bot)")
+        UserAgent(name='mybot', tokens=('mybot',), heeds_global=True)
+        >>> UserAgent.of("Googlebot-Image").tokens
+        ('Googlebot-Image', 'Googlebot')
+        >>> UserAgent.of("AdsBot-Google").heeds_global
+        False
+        >>> UserAgent.of(["mybot-news", "mybot"]).tokens
+        ('mybot-news', 'mybot')
 
         Raises:
             ValueError: the list of names is empty.
@@ -110,7 +137,7 @@ class UserAgent(NamedTuple):
             return _first_of([cls.of(name) for name in user_agent])
         header = as_text(user_agent)
         token = product_token(header)
-        # other names in Google's pages
+        # Two other names for Googlebot-Image in Google's pages.
         is_favicon = token.lower() == "google" and "google favicon" in header.lower()
         if is_favicon or token.lower() == "googlebot-images":
             token = "Googlebot-Image"  # noqa: S105 - of a product
@@ -143,10 +170,10 @@ def _first_of(crawlers: Sequence[UserAgent]) -> UserAgent:
 
 @lru_cache(maxsize=1_000)
 def agents_heeded(user_agent: str | bytes | UserAgent) -> tuple[bytes, ...]:
-    """Return the agents whose groups to look for, in this order.
+    """Return the user agents whose groups a crawler looks for, in this order.
 
-    They are tokens in lower case, and last "*" if it is heeded. A product token or a header means
-    its one token, then "*". A crawler that ignores robots.txt has no agents.
+    They are product tokens in lower case, and last "*" if the crawler follows it. A product token
+    or a header as text means its one token, and "*". A crawler that ignores robots.txt has none.
     """
     if not isinstance(user_agent, UserAgent):
         user_agent = _one_token(product_token(user_agent))
@@ -160,8 +187,8 @@ def agents_heeded(user_agent: str | bytes | UserAgent) -> tuple[bytes, ...]:
 def product_token(user_agent: str | bytes) -> str:
     """Return the product token in a User-Agent header, "" if there is none.
 
-    The header may be a token alone. A token is letters, "-" and "_" (RFC 9309 2.2.1), so "bot2000"
-    gives "bot", and "360bot" gives "". A browser's header gives its first word, which is "Mozilla".
+    The header may be only a token. A token has letters, "-" and "_" (RFC 9309 2.2.1), so "bot2000"
+    gives "bot", and "360bot" gives "". A browser's header gives its first word, usually "Mozilla".
     """
     header = as_text(user_agent).strip(" \t\"'")
     beside, comments = _parts_of(header)
@@ -179,14 +206,17 @@ def product_token(user_agent: str | bytes) -> str:
 
 
 def is_browser_like(user_agent: str | bytes) -> bool:
-    """Whether the header is a browser's and names no crawler. No robots.txt will ever name it."""
+    """Return whether the header is a browser's and names no crawler.
+
+    No robots.txt can be expected to name a browser.
+    """
     return product_token(user_agent).lower() in _BROWSER
 
 
 def cut_token(user_agent: str) -> str | None:
-    """The product token if it is only the beginning of a name, else None.
+    """Return the product token if it is only the beginning of a name; otherwise None.
 
-    It is "bot" of "bot2000/1.0", and "my" of "my bot".
+    "bot2000/1.0" gives "bot", "my bot" gives "my", and "mybot/1.0" gives None.
     """
     token = product_token(user_agent)
     names = BETWEEN_PRODUCTS.split(user_agent)
@@ -202,15 +232,15 @@ def cut_token(user_agent: str) -> str | None:
 
 
 def as_text(user_agent: str | bytes) -> str:
-    """Return a user agent as text, cut to what a line of a robots.txt can name.
+    """Return a user agent as text, cut to the longest line that a robots.txt can have.
 
-    Raises TypeError if it is of another type.
+    Raises TypeError if `user_agent` is neither str nor bytes.
     """
     if isinstance(user_agent, bytes):
         return user_agent[:MAX_LINE_BYTES].decode("latin-1")
     if isinstance(user_agent, str):
         return user_agent[:MAX_LINE_BYTES]
-    raise TypeError(f"a user agent is str, bytes or Crawler, not {type(user_agent).__name__}")
+    raise TypeError(f"a user agent is str, bytes or UserAgent, not {type(user_agent).__name__}")
 
 
 def _leading_token(text: str) -> str:
@@ -219,14 +249,14 @@ def _leading_token(text: str) -> str:
 
 
 def _parts_of(header: str) -> tuple[str, list[str]]:
-    """Part a header into what stands beside its comments, and the comments.
+    """Split a header into the text beside its comments, and the comments.
 
-    A comment in a comment is one of its own. One that is not closed counts as both, since a header
-    may have been cut.
+    A comment inside a comment is a comment of its own. The text of a comment that is not closed
+    also counts as text beside the comments, because a header may have been cut.
     """
     beside: list[str] = []
     comments: list[list[str]] = []
-    around = [beside]  # what is open, the innermost comment last
+    around = [beside]  # the text and the open comments around the current piece, innermost last
     for piece in _BRACKET.split(header):
         if piece == "(":
             comments.append([])
@@ -241,7 +271,10 @@ def _parts_of(header: str) -> tuple[str, list[str]]:
 
 
 def _candidates(words: Iterable[str], comments: Iterable[str]) -> Iterator[str]:
-    """Yield the names in a browser's header that may be the crawler's, in the order above."""
+    """Yield the names in a browser's header that may be the crawler's.
+
+    The order is the order of the places in the docstring of this module.
+    """
     items = [re.split("[;,]", comment) for comment in comments]
     for of_one_comment in items:
         yield from _after_compatible(of_one_comment)
@@ -260,7 +293,7 @@ def _names(products: Iterable[re.Match[str]]) -> list[str]:
 
 
 def _after_compatible(items: Iterable[str]) -> Iterator[str]:
-    """Yield the name behind each "compatible" among the items of a comment."""
+    """Yield the name after each "compatible" among the items of a comment."""
     is_next = False
     for item in items:
         name = item.strip()
@@ -269,6 +302,6 @@ def _after_compatible(items: Iterable[str]) -> Iterator[str]:
             is_next = True
             name = name[compatible.end() :]
         if is_next and not _NO_NAME.match(name):
-            # robots.txt files name Slurp so
+            # robots.txt files name this crawler "Slurp".
             yield _leading_token(name.removeprefix("Yahoo! "))
             is_next = False

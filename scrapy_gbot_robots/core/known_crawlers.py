@@ -1,10 +1,11 @@
 """The well-known crawlers, as their operators describe them.
 
-To add a crawler, add a row, and its operator's page, with the day on which it was read, if that is
-another one. A month alone means that the row was taken over from the list of that month, and that
-the page was not read again. "Second hand" means that somebody else's account of the page was read.
-A crawler that falls back, such as Applebot to Googlebot, has several tokens: the first that has a
-group counts, else "*". `agents`, `lint` and hints about names use them.
+To add a crawler, add a row. If the operator is new, also add its page and the day on which you read
+the page. A month without a day means that the row comes from the list of that month, and that the
+page was not read again. "Second hand" means that another author's description of the page was read.
+A crawler that falls back, as Applebot falls back to Googlebot, has several tokens: it follows the
+groups of the first token that has any, and otherwise the groups of "*". The commands `agents` and
+`lint` and the hints about names use this list.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from .crawlers import (
 
 AS_OF = "2026-11"
 
-# The product tokens of crawlers and their operators, by what they fetch pages for.
+# The product tokens and operators of crawlers, by the purpose for which they fetch pages.
 _CRAWLERS = {
     "search": {  # an index for a search engine
         "Googlebot": "Google",
@@ -50,7 +51,7 @@ _CRAWLERS = {
         "MistralAI-Index": "Mistral",
         "meta-webindexer": "Meta",
     },
-    # data for models; a "-Extended" token fetches nothing, it only asks for permission
+    # Data for models. An "-Extended" token fetches nothing; it only lets sites give permission.
     "AI training": {
         "GPTBot": "OpenAI",
         "ClaudeBot": "Anthropic",
@@ -90,7 +91,7 @@ _CRAWLERS = {
         "LinkedInBot": "LinkedIn",
     },
 }
-# What operators say: the address of the page, and when it was read. None is known of the others.
+# The operators' own pages, and when they were read. No page of other operators is known.
 _PAGES = {
     "Google": ("https://developers.google.com/crawling/docs/crawlers-fetchers", "2026-09"),
     "Microsoft": ("https://www.bing.com/webmasters/help", "2026-11"),
@@ -121,7 +122,7 @@ _PAGES = {
     "Cloudflare": ("https://developers.cloudflare.com/bots", "2026-08"),
     "X": ("https://developer.x.com/en/docs/tweets/optimize-with-cards/guides", "2026-11-28"),
 }
-# Of these rows somebody else's account was read, of that day or month.
+# For these rows, a description by somebody else was read, of this day or month.
 _SECOND_HAND = {
     "Amzn-SearchBot": "2026-04-19",
     "Amzn-User": "2026-04-19",
@@ -135,7 +136,7 @@ _SECOND_HAND = {
     "LinkedInBot": "2026-11-28",
 }
 _FALL_BACK = {"Applebot": ("Googlebot",), "YandexBot": ("Yandex",)}
-# Their operators say that they may ignore robots.txt, or generally do.
+# The operators state that these crawlers may ignore robots.txt, or generally do.
 _DISOBEDIENT = {
     "ChatGPT-User",
     "Perplexity-User",
@@ -145,9 +146,10 @@ _DISOBEDIENT = {
     "Google-Agent",
     "Google-GeminiNotebook",
 }
-# No page of their operators is known that says whether they obey.
+# No page is known on which the operator states whether the crawler obeys robots.txt.
 _UNSTATED = {"Bytespider", "OAI-AdsBot", "CloudflareBrowserRenderingCrawler", "LinkedInBot"}
-# That sites leave out on purpose: they index a part of a site, or a large host leaves them out.
+# Search crawlers that sites often shut out on purpose: they index only a part of a site, or a large
+# host shuts them out by default.
 _LEFT_OUT = {"Googlebot-Image", "Googlebot-News", "PetalBot"}
 PURPOSES = tuple(_CRAWLERS)
 
@@ -156,14 +158,14 @@ class KnownCrawler(NamedTuple):
     """A well-known crawler.
 
     Attributes:
-        tokens: its product tokens, in fall-back order.
+        tokens: the product tokens, the crawler's own first, then those that it falls back to.
         operator: the company that runs it.
         purpose: one of `PURPOSES`.
-        obeys: whether it always obeys robots.txt, by its operator's own words; None if no page of
-            the operator's is known that says so.
-        source: the address of the operator's page, "" if none is known.
-        as_of: the day or month of what was read, as YYYY-MM-DD or YYYY-MM.
-        second_hand: whether somebody else's account of the page was read, and not the page.
+        obeys: whether the operator states that the crawler always obeys robots.txt; None if no
+            statement is known.
+        source: the address of the operator's page; "" if none is known.
+        as_of: the day or month at which the page was read, as YYYY-MM-DD or YYYY-MM.
+        second_hand: whether another author's description was read instead of the page itself.
     """
 
     tokens: tuple[str, ...]
@@ -176,7 +178,7 @@ class KnownCrawler(NamedTuple):
 
     @property
     def crawler(self) -> UserAgent:
-        """What it heeds in a robots.txt."""
+        """The crawler as a `UserAgent`."""
         return UserAgent.of(self.tokens)._replace(name=self.tokens[0])
 
 
@@ -217,8 +219,9 @@ _MAY_IGNORE = {row.tokens[0].lower() for row in KNOWN_CRAWLERS if row.obeys is F
 _CRAWLER_OF = {row.tokens[0].lower(): row.crawler for row in KNOWN_CRAWLERS}
 _REAL = {name.lower(): name for name in _NAMES}
 _LONGEST = max(map(len, _REAL))
-_ALIKE = 0.8  # "GPTBot" with one other letter is
-# The names that a word may stand for, by its letters: another spelling, a product, an operator.
+_ALIKE = 0.8  # a similarity of difflib; "GPTBot" with one letter changed reaches it
+# The crawlers that a word may mean: the word is another spelling, a product or an operator. A key
+# is in lower case and has no spaces, "-" or "_".
 _MEANT: dict[str, list[str]] = {}
 for _row in KNOWN_CRAWLERS:
     for _word in {_product(_row.tokens[0]), _letters(_row.operator)}:
@@ -227,40 +230,43 @@ _MEANT.update({_letters(name): [name] for name in _REAL.values()})
 
 
 def is_known(name: str) -> bool:
-    """Whether `name` is that of a well-known crawler, in any case."""
+    """Return whether `name` is the name of a well-known crawler. Case does not matter."""
     return name.lower() in _REAL
 
 
 def may_ignore(user_agent: str) -> bool:
-    """Whether an agent is a crawler that may ignore robots.txt, as its operator says."""
+    """Return whether the operator of this crawler states that it may ignore robots.txt.
+
+    `user_agent` is a product token in lower case.
+    """
     return user_agent in _MAY_IGNORE or agents_heeded(UserAgent.of(user_agent)) == ()
 
 
 def known_name(user_agent: str) -> str:
-    """Return the name of a well-known crawler as it is written; any other name as it is."""
+    """Return a well-known crawler's name in its usual spelling, and any other name unchanged."""
     return _REAL.get(user_agent.lower(), user_agent)
 
 
 def looks_known(name: str) -> bool:
-    """Whether `name` is nearly that of a well-known crawler, for characters past ASCII in it."""
+    """Return whether a name with characters past ASCII is nearly a well-known crawler's name."""
     if name.isascii() or len(name) > _LONGEST:
         return False
     return bool(get_close_matches(name.lower(), _REAL, n=1, cutoff=_ALIKE))
 
 
 def well_known(user_agent: str) -> UserAgent | None:
-    """Return the well-known crawler that a name or a User-Agent header names, None if none."""
+    """Return the well-known crawler that a name or a User-Agent header names; None if none."""
     token = product_token(user_agent)
     for word in BETWEEN_PRODUCTS.split(user_agent):
-        if token and word.startswith(token):  # it is longer than its token if it has a digit
+        if token and word.startswith(token):  # "MJ12bot" is longer than its token, "MJ"
             return _CRAWLER_OF.get(word.lower())
     return None
 
 
 def did_you_mean(name: str) -> str:
-    """Return the end of a message about `name`: which known crawlers it may mean, "" if none.
+    """Return the known crawlers that `name` may mean, as the end of a message; "" if none.
 
-    "GPT-Bot" (a spelling), "ChatGPT" (a product) and "OpenAI" mean some.
+    Examples are "GPT-Bot" (another spelling), "ChatGPT" (a product) and "OpenAI" (an operator).
     """
     meant = _MEANT.get(_letters(name), [])
     if is_known(name) or not meant:

@@ -1,17 +1,18 @@
 """Bytes of a robots.txt -> its lines, read as Google's parser reads them.
 
-A line has a field name and a value; there are misspellings, flags and limits. This is the careful
-reader. It tells all there is to know about each line, and it is the specification of the fast
-reader (crawler_groups.py): tests compare the two. Groups, remarks and lint use it; a crawl does so
-only for lines in an unusual form.
+This is the careful reader. It returns everything about a line: its field name, its value, its kind,
+and flags for anything odd. It is the specification of the fast reader (crawler_groups.py), and
+tests compare both. Groups, remarks and lint use it. A crawl uses it only for lines in an unusual
+form.
 
-A worked example: " Dissallow : /a b # no" has the key "Dissallow", the value "/a b", the kind of a
-disallow line, and the flags for a directive, a typo and a comment.
+A worked example: " Dissallow : /a b # no" has the key "Dissallow" and the value "/a b". Its kind is
+a disallow line, and its flags show a directive, a typo and a comment.
 
-Boundary: one line at a time. robots.py finds out which group it belongs to.
+Boundary: one line at a time. robots.py finds the group of each line.
 Sources: RFC 9309 2.2; Google's page, which is "How Google interprets the robots.txt specification"
-("File format", "Syntax"); and Google's parser, which is github.com/google/robotstxt. It accepts
-more than is written, such as misspelt names, and so does this reader; lint says where.
+("File format", "Syntax"); and Google's parser, which is github.com/google/robotstxt. Google's
+parser accepts more than Google's page documents, such as misspelt names. So does this reader, and
+lint reports where.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ USER_AGENT = 1
 ALLOW = 2
 DISALLOW = 3
 SITEMAP = 4
-UNUSED = 5  # other programs use them, Google does not
+UNUSED = 5  # a field that other programs use and Google does not
 
-# What is odd about a line: bits, numbered as in the line report of Google's parser.
+# Flags for anything odd in a line: bits, numbered as in the line report of Google's parser.
 EMPTY = 1
 HAS_COMMENT = 2
 IS_COMMENT = 4
@@ -39,8 +40,9 @@ TYPO = 16
 TOO_LONG = 32
 MISSING_COLON = 64
 
-# Kind, name in Google's page, other names that Google's parser accepts. Names are compared in this
-# order, without regard to case. Google's parser takes any key that begins with one of them.
+# Each row: a kind, its name on Google's page, and other names that Google's parser accepts. Names
+# are compared in this order, and case does not matter. Google's parser accepts every key that
+# begins with one of the names.
 FIELDS = (
     (USER_AGENT, b"user-agent", (b"useragent", b"user agent")),
     (ALLOW, b"allow", ()),
@@ -50,7 +52,8 @@ FIELDS = (
 
 _PAGE_HEAD = 16 * 1024
 _BEFORE_A_PAGE = b"\xef\xbb\xbf \t\r\n\v\f"
-# A part of a page counts, too: what came may be a template's middle, or an error in a few words.
+# A fragment also counts as a web page, because a server may send the middle of a template or a
+# short error message.
 _PAGE_BEGINS = re.compile(
     rb"(?:<\?xml\b[^>]*>\s*)?(?:<!--.{0,1000}?-->\s*)?"
     rb"<(?:!doctype\s+html|html|head|title|meta|link|script|noscript|style|body|h[1-6]|p|pre|div|br"
@@ -58,7 +61,7 @@ _PAGE_BEGINS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
-# Google's page: "other fields such as crawl-delay are not supported"; the list is that of Google's
+# Google's page: "other fields such as crawl-delay are not supported". The list comes from Google's
 # parser.
 CRAWL_DELAY = b"crawl-delay"
 UNUSED_FIELDS = frozenset(
@@ -78,25 +81,27 @@ UNUSED_FIELDS = frozenset(
     }
 )
 
-# skipped at the very start, also if only its first bytes are there (Google's parser)
+# Google's parser skips this mark at the very start, even if only its first bytes are there.
 BOM = b"\xef\xbb\xbf"
-# Google's page, "File format": 500 KiB, content after that is ignored
+# 500 KiB. Google ignores content after that (Google's page, "File format").
 MAX_BYTES = 512_000
-MAX_LINE_BYTES = 16_663  # Google's parser: eight times a URL of 2,083 bytes, less one
+# Google's parser reads eight times the length of a URL of 2,083 bytes, less one byte.
+MAX_LINE_BYTES = 16_663
 
-# Google's parser: an allow rule for it allows its directory, too
+# An allow rule for this page also allows its directory (Google's parser).
 INDEX_PAGE = "/index.htm"
 
-# RFC 9309 2.2.1: a product token is letters, "-" and "_". Google's page: text after it in a
-# user-agent line is ignored. "*" is a star alone or one that white space follows (Google's parser).
+# A product token has letters, "-" and "_" (RFC 9309 2.2.1), and Google ignores the text after it in
+# a user-agent line (Google's page). The line is for all crawlers if its value is a star, alone or
+# followed by white space (Google's parser).
 GLOBAL = b"*"
 _AGENT = re.compile(rb"\*(?=[ \t\v\f\r\n#]|\Z)|[A-Za-z_-]*")
 
 
 def field_of(key: bytes) -> tuple[int, bool]:
-    """Return the kind of the field that `key` names, and whether it is misspelt.
+    """Return the kind of the field that `key` names, and whether the name is misspelt.
 
-    White space around `key` is stripped.
+    The caller has stripped the white space around `key`.
     """
     lower = key.lower()
     for kind, name, typos in FIELDS:
@@ -109,15 +114,15 @@ def field_of(key: bytes) -> tuple[int, bool]:
 
 
 def agent_of(value: bytes) -> bytes:
-    """Return the agent that a user-agent line names, b"" if it names none.
+    """Return the user agent in the value of a user-agent line; b"" if there is none.
 
-    It is "*", or a product token in lower case.
+    The result is b"*", or a product token in lower case.
     """
     user_agent = _AGENT.match(value)
     return user_agent[0].lower() if user_agent else b""
 
 
-# A `Content-` line as it is written, with its number.
+# The number of a `Content-` line, and the line as written.
 ContentLine = tuple[int, bytes]
 
 _BLOCK = 8_192  # bytes
@@ -156,11 +161,11 @@ def read_lines(body: bytes) -> Iterator[Line]:
 def split_lines(body: bytes) -> list[bytes]:
     """Split at CR LF, CR and LF, and at nothing else.
 
-    A byte-order mark is no part of the first line. The text after the last line end is a line, even
-    if it is empty.
+    A byte-order mark is not a part of the first line. The text after the last line end is a line,
+    even if it is empty.
     """
     text = without_bom(body)
-    # bytes.splitlines knows no other line ends, unlike str.splitlines
+    # bytes.splitlines splits at these line ends only, unlike str.splitlines.
     lines = text.splitlines()
     if not lines or text.endswith((b"\n", b"\r")):
         lines.append(b"")
@@ -168,30 +173,30 @@ def split_lines(body: bytes) -> list[bytes]:
 
 
 def is_web_page(body: bytes) -> bool:
-    """Whether `body` begins as a web page does, within its first 16 KiB."""
+    """Return whether the first 16 KiB of `body` begin like a web page."""
     head = body[:_PAGE_HEAD].lstrip(_BEFORE_A_PAGE)
     return head.startswith(b"<") and _PAGE_BEGINS.match(head) is not None
 
 
 def without_bom(body: bytes) -> bytes:
-    """Return `body` without a byte-order mark, or the first bytes of one, at its beginning."""
+    """Return `body` without a byte-order mark, or a part of one, at its beginning."""
     begins = next((begin for begin in _BOM_BEGINNINGS if body.startswith(begin)), b"")
     return body.removeprefix(begins)
 
 
 def _usable(raw: bytes) -> bytes:
-    """Return the part of a line that counts (Google's parser).
+    """Return the part of a line that Google's parser reads.
 
-    It ends at a NUL, as in a C string, and at the limit.
+    The line ends at a NUL, as in a C string, and at `MAX_LINE_BYTES`.
     """
     return raw[:MAX_LINE_BYTES].partition(b"\0")[0]
 
 
 def content_blocks(body: bytes) -> Iterator[bytes]:
-    """Yield the lines of `body` in blocks.
+    """Yield the lines of `body` in blocks, so that not all lines of a hostile file are in memory.
 
-    So the lines of a hostile file are never all in memory. A block has whole lines, each as far as
-    it counts. Each line but the last of the file ends with LF.
+    A block has whole lines, each cut by `_usable`. Every line ends with LF, except the last line of
+    the file.
     """
     text = without_bom(body)
     if _CR in text:
@@ -207,10 +212,10 @@ def content_blocks(body: bytes) -> Iterator[bytes]:
 
 
 def read_line(number: int, raw: bytes) -> Line:
-    """Return what the line `raw` says. `number` becomes the number of the result.
+    """Return the line `raw` in its parts, with `number` as its number.
 
-    A comment is cut before all else. The fast reader does so path by path, in `_patterns`, and
-    `agent_of` ends at a comment: these must agree.
+    The comment is cut first. The fast reader cuts the comment of each path in `_patterns`, and
+    `agent_of` ends at a comment; all three must agree.
     """
     flags = TOO_LONG if len(raw) > MAX_LINE_BYTES else 0
     text, hash_sign, _ = _usable(raw).partition(b"#")
@@ -246,11 +251,11 @@ def _split_directive(text: bytes) -> tuple[bytes, bytes, int]:
 
 
 def as_written(raw: bytes) -> bytes:
-    """Return the value of the directive in the line `raw` without escaping it."""
+    """Return the value of the directive in the line `raw`, not escaped."""
     return _split_directive(_usable(raw).partition(b"#")[0].strip())[1]
 
 
 def seconds(value: bytes) -> float | None:
-    """Return `value` as seconds, None if it is no plain number."""
+    """Return `value` as seconds; None if it is not a plain number."""
     number = float(value) if value.replace(b".", b"", 1).isdigit() else _INFINITY
     return number if number < _INFINITY else None

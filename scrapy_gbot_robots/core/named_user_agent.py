@@ -1,10 +1,10 @@
-"""Who asks a robots.txt, which group each of them heeds and why, in the words that people read.
+"""The crawler that a user names, and the group that it follows, in words for people.
 
-A verdict has its own words (verdict.py). Here are the words around it: how a crawler was named,
-what counts of that name, which group it heeds, and which texts can be asked about. The command and
-the "Try it" page of the documentation show the same words.
+verdict.py has the words of a verdict. This module has the words around it: how a crawler was named,
+which part of the name is read, which group the crawler follows and why, and which texts can be
+judged. The command and the "Try it" page of the documentation show the same words.
 
-Boundary: nothing is fetched, and no settings are read. The command adds what a crawl knows.
+Boundary: nothing is fetched, and no settings are read.
 Source: RFC 9309 2.2.1 (product tokens, groups) and 2.2.2 (a robots.txt itself); Google's page
 ("Order of precedence for user agents").
 """
@@ -21,39 +21,45 @@ from .robots import RobotsTxt, groups_of
 from .urls import ROBOTS_PATH, Origin, origin_of_robots_txt, shown
 from .verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 
-NAMED = "--as"  # the option of the command that names crawlers
-NOBODY = ""  # the source of a crawler that nobody has named
+NAMED = "--as"  # the option by which a user of the command names crawlers
+NOBODY = ""  # the source if the user has not named a crawler
 _RULE = ': a product token has letters, "-" and "_" only'
 
 
 class NamedUserAgent(NamedTuple):
-    """The crawler for which somebody asks."""
+    """A crawler, and where its name comes from.
+
+    Attributes:
+        crawler: the crawler.
+        source: "--as", the name of a setting, or `NOBODY`.
+        text: the name as written in the source.
+    """
 
     crawler: UserAgent
-    source: str  # where it was named: "--as", the name of a setting, or NOBODY
-    text: str  # there
+    source: str
+    text: str
 
     @classmethod
     def of(cls, name: str, source: str) -> NamedUserAgent:
-        """Take the crawler of a product token or User-Agent header; "*" is one that no group names.
+        """Return the crawler that a product token or a User-Agent header names.
 
-        A well-known crawler falls back as its operator says. A name counts up to a digit in it, as
-        in a robots.txt.
+        "*" is a crawler that no group names. A well-known crawler falls back to other tokens as its
+        operator documents. A name with a digit is read up to the digit, as in a robots.txt.
 
         Raises:
-            ValueError: `name` has no product token, or only begins with one.
+            ValueError: `name` has no product token, or has other characters after it.
         """
         crawler, cut = UserAgent.of(name), cut_token(name)
-        problem = "names no crawler"
+        problem = "does not name a crawler"
         if cut is not None:
-            problem = f'is no name of a crawler: it would be read as "{cut}"'
+            problem = f'is not the name of a crawler, because it would be read as "{cut}"'
         is_cut = cut is not None and not name.partition(cut)[2][:1].isdigit()
         if is_cut or not (crawler.name or name == "*"):
             raise ValueError(f'"{shown(name)}" {problem}{did_you_mean(name) or _RULE}')
         return cls(well_known(name) or crawler, source, name)
 
     def __str__(self) -> str:
-        """Return the name, with its source and text unless these say nothing more."""
+        """Return the name. Source and text are added if they differ from it."""
         if self.source == NOBODY:
             return f"{self.name} (any crawler that no group names; {NAMED} Googlebot asks for one)"
         if self.text != self.name:
@@ -69,7 +75,7 @@ class NamedUserAgent(NamedTuple):
 
     @property
     def as_typed(self) -> str:
-        """The name as it was written; of a header, the crawler's name in it as it was written."""
+        """The crawler's name in the spelling of `text`, which may be a whole header."""
         name = self.name
         if name == "*" or not (set("/( \t") & set(self.text)):
             return self.text
@@ -80,7 +86,7 @@ class NamedUserAgent(NamedTuple):
 
 
 def names_in(text: str) -> list[str]:
-    """Return the names of crawlers in a text, parted by commas.
+    """Return the names of crawlers in a text that separates them with commas.
 
     A text with a parenthesis is one User-Agent header.
     """
@@ -90,7 +96,7 @@ def names_in(text: str) -> list[str]:
 
 
 def hints_on(names: Iterable[str]) -> Iterator[str]:
-    """Yield a hint for each name that is nearly one of a known crawler."""
+    """Yield a hint for each name that is nearly a known crawler's name."""
     for name in names:
         hint = did_you_mean(name)
         if hint:
@@ -98,29 +104,35 @@ def hints_on(names: Iterable[str]) -> Iterator[str]:
 
 
 def problem_of(user_agent: str) -> str:
-    """Return what is wrong with a User-Agent as that of one's own crawl; "" if nothing is."""
+    """Return what is wrong with `user_agent` for the user's own crawl; "" if nothing is.
+
+    The result goes on after the header in a sentence of the log.
+    """
     crawler = UserAgent.of(user_agent)
     name = crawler.name
     cut = cut_token(user_agent)
     if not agents_heeded(crawler):
-        return f"names {name}, which heeds no robots.txt, so this crawl obeys no rules"
+        return f"names {name}, which ignores robots.txt, so this crawl obeys no rules"
     if cut is not None:
-        return f'is read as "{cut}": a product token is letters, "-" and "_" only'
+        return f'is read as "{cut}", because a product token has letters, "-" and "_" only'
     if not name or is_browser_like(user_agent):
-        return "names no crawler of yours, so that no robots.txt can address this crawl"
+        return "does not name your crawler, so no robots.txt can address this crawl"
     if is_known(name):
         return (
-            f"names a well-known crawler: the rules for {name} count "
-            f"(if that is meant, set GBOT_ROBOTS_USER_AGENTS = [{name!r}])"
+            f"names a well-known crawler, so this crawl obeys the rules for {name} "
+            f"(if you mean that, set GBOT_ROBOTS_USER_AGENTS = [{name!r}])"
         )
     return ""
 
 
 def checked_url(text: str, *, has_robots: bool) -> str:
-    """Return a URL that can be judged: an absolute one or, if somebody `has_robots`, a path.
+    """Return `text` if it can be judged.
+
+    It can be judged if it is an absolute URL. If `has_robots`, that is, if a robots.txt is given,
+    a path can be judged as well.
 
     Raises:
-        ValueError: it is neither, or has no origin.
+        ValueError: `text` is neither, or has no origin.
     """
     if has_robots and text.startswith("/"):
         return text
@@ -137,16 +149,16 @@ def checked_url(text: str, *, has_robots: bool) -> str:
 
 
 def verdict_on(url: str, crawler: UserAgent, robotstxt: RobotsTxt) -> Verdict:
-    """Return what a file says of a URL or path: a robots.txt itself is never disallowed."""
+    """Return the verdict on a URL or path. A robots.txt itself is never disallowed."""
     if url == ROBOTS_PATH or origin_of_robots_txt(url) is not None:
         return Verdict(True, None, ROBOTS_TXT_ITSELF)
     return robotstxt.verdict(url, crawler)
 
 
 def group_line(robotstxt: RobotsTxt, verdict: Verdict) -> int | None:
-    """Return the number of the user-agent line whose group was used.
+    """Return the number of the user-agent line of the group that was used; None if there is none.
 
-    Of several groups that are merged, it is the one with the deciding rule, if any.
+    If several groups are merged, this is the group with the deciding rule.
     """
     user_agent, rule = verdict.group or "", verdict.rule
     for group in groups_of(robotstxt):
@@ -156,9 +168,12 @@ def group_line(robotstxt: RobotsTxt, verdict: Verdict) -> int | None:
 
 
 def group_in_words(crawler: UserAgent, group: str | None, line: int | None) -> str:
-    """Return which group the crawler heeds, and why.
+    """Return which group the crawler follows and why, for people.
 
-    `group` is the agent that names the group, `line` its user-agent line.
+    Args:
+        crawler: the crawler.
+        group: the user agent that names the group; None if there is no group.
+        line: the number of the group's user-agent line.
     """
     heeded = [*crawler.tokens]
     if crawler.heeds_global:

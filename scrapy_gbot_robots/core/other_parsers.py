@@ -1,10 +1,11 @@
-"""What parsers other than Google's read otherwise in a robots.txt: a note for each kind of it.
+"""Notes on lines of a robots.txt that other parsers read differently from Google's parser.
 
-A site's file is read by more programs than Google's crawlers. All that is noted here is right by
-RFC 9309 and for Google. Each note names the parsers that were seen to allow what the file forbids.
+More programs than Google's crawlers read a site's file. Everything noted here is correct by RFC
+9309 and for Google. Each note names the parsers that allowed what the file disallows in our tests.
 
 Boundary: one note of each kind, at its first place. No verdict depends on a note.
-Source: 28 parsers, asked 23 questions each on 2026-11-28, in the versions that are named here.
+Source: tests of 28 parsers with 23 questions each on 2026-11-28, in the versions that the notes
+name.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ from .robots import Group, groups_by_agent
 
 _LOWER_ESCAPE = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
 _CR_ALONE = re.compile(rb"[^\r\n]\r(?=[^\r\n])")
-_HTTRACK_KEEPS = 4_096  # bytes of the paths of a group, an LF behind each; measured
-_OF_HTTRACK = {"*", "httrack"}  # the agents whose groups it follows
+# HTTrack keeps this many bytes of the paths of a group, with an LF after each path (measured).
+_HTTRACK_KEEPS = 4_096
+_OF_HTTRACK = {"*", "httrack"}  # the user agents whose groups HTTrack follows
 
 
 def read_otherwise(
     body: bytes, all_lines: Sequence[Line], groups: Sequence[Group]
 ) -> Iterator[Finding]:
-    """Yield what other parsers read otherwise.
+    """Yield a note for each kind of difference.
 
-    `body` has `all_lines`, and these `groups`.
+    `all_lines` and `groups` were read from `body`.
     """
     first = all_lines[0]
     if body.startswith(BOM) and first.kind != UNKNOWN:
@@ -45,15 +47,15 @@ def read_otherwise(
 
 
 def _noted(kind: str, lines: Iterable[int]) -> Iterator[Finding]:
-    """Yield one note of `kind` on the first of `lines`; it says how many others there are."""
+    """Yield one note of `kind` on the first of `lines`, with the number of the other lines."""
     first, *others = [*lines] or [0]
     if first:
-        more = f" (so in {len(others)} more places)" if others else ""
+        more = f" (also in {len(others)} more places)" if others else ""
         yield finding(first, kind, more=more)
 
 
 def _blank_lines(all_lines: Iterable[Line], written: Iterable[bytes]) -> Iterator[int]:
-    """Yield each first blank line between the last user-agent line of a group and its rules."""
+    """Yield the first blank line between user-agent lines and their rules, for each group."""
     is_open, blank = False, 0
     for line, raw in zip(all_lines, written, strict=True):
         if line.kind == USER_AGENT:
@@ -67,7 +69,7 @@ def _blank_lines(all_lines: Iterable[Line], written: Iterable[bytes]) -> Iterato
 
 
 def _lower_escapes(all_lines: Iterable[Line], written: Iterable[bytes]) -> Iterator[int]:
-    """Yield the lines of rules whose path has an escape with a lower-case digit."""
+    """Yield the number of each rule whose path has an escape with a lower-case digit."""
     for line, raw in zip(all_lines, written, strict=True):
         may_have = line.kind in RULES and _LOWER_ESCAPE.search(raw)
         if may_have and _LOWER_ESCAPE.search(as_written(raw)):
@@ -75,7 +77,7 @@ def _lower_escapes(all_lines: Iterable[Line], written: Iterable[bytes]) -> Itera
 
 
 def _empty_rules(group: Group) -> Iterator[int]:
-    """Yield the line of a disallow rule without a path that stands before one with a path."""
+    """Yield the number of a disallow rule without a path above a disallow rule with a path."""
     empty = 0
     for rule in group.rules:
         if rule.allow:
@@ -92,7 +94,7 @@ def _rules_of(group: Group) -> set[tuple[bool, str]]:
 
 
 def _on_parts(groups: Sequence[Group]) -> Iterator[Finding]:
-    """Find the first agent whose rules stand in several groups, and are not the same in each."""
+    """Find the first user agent that has several groups with different rules."""
     rules_of = [*map(_rules_of, groups)]
     for agent, numbers in groups_by_agent(groups).items():
         parts = [groups[number] for number in numbers if rules_of[number]]
@@ -103,7 +105,7 @@ def _on_parts(groups: Sequence[Group]) -> Iterator[Finding]:
 
 
 def _on_long_groups(groups: Iterable[Group]) -> Iterator[Finding]:
-    """Find groups of which HTTrack forgets the end."""
+    """Find the first group whose last rules HTTrack forgets."""
     for group in groups:
         if _OF_HTTRACK.isdisjoint(group.user_agents):
             continue

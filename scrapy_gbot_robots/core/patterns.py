@@ -1,16 +1,17 @@
-"""Patterns of rules: alone, all of a group together, and the order in which they decide.
+"""Patterns of rules: how one pattern matches, and which of several matching rules decides.
 
 A pattern matches the beginning of a path. "*" stands for any run of characters. "$" at the very end
 of the pattern stands for the end of the path. Nothing else is special.
 
-Each literal segment between stars is taken where it first occurs. That leaves most room for what
-follows, so the search never has to go back, and takes at most pattern x path steps. No pattern
-becomes a regular expression. For the pattern "/a*b*c" and the path "/axbbc": "/a" at 0, "b" at
-3, "c" at 5.
+Each literal segment between stars is taken at the first place where it occurs. This place leaves
+the most room for the segments after it, so the search never goes back, and takes at most as many
+steps as the length of the pattern times the length of the path. No pattern becomes a regular
+expression. For example, the pattern "/a*b*c" matches the path "/axbbc" with "/a" at 0, "b" at 3 and
+"c" at 5.
 
-A crawl asks most hosts only a few times. For them an index (rule_index.py) costs more time and
-memory than it saves, so `Patterns` are tried one by one. They and each kind of an index are a
-`RuleSet`.
+A crawl requests only a few pages of most hosts. For these hosts an index (rule_index.py) costs more
+time and memory than it saves, so `Patterns` tries the patterns one by one. Both `Patterns` and the
+two halves of an index are a `RuleSet`.
 Source: RFC 9309 2.2.3; Google's page, "URL matching based on path values" and "Order of precedence
 for rules".
 """
@@ -25,17 +26,18 @@ from .lines import INDEX_PAGE
 from .urls import escape
 from .verdict import Rule
 
-# from this number on, it pays to look first whether there is room for the last segment
+# With more segments than this, it saves time to check first if there is room for the last segment.
 _MANY_STARS = 8
-_IN_A_BYTE = 256  # a line number below this takes one byte
+_IN_A_BYTE = 256  # line numbers below this fit into one byte
 
-# A precedence, from its highest bits to its lowest: length of the pattern, kind, how early the line
-# is, kind again. An odd number allows. `NO_RULE` is odd and below all others, since a path that no
-# rule matches is allowed.
+# A precedence is a number. From its highest bits to its lowest it has the length of the pattern,
+# the kind (1 for allow), a number that is greater for an earlier line, and the kind again. So an
+# odd number means allow. `NO_RULE` is odd because a path that no rule matches is allowed. It is
+# below all precedences of rules.
 NO_RULE = 1
 LAST_LINE = 2**32 - 1
-KIND_BITS = 33  # below the kind
-LENGTH_BITS = 34  # below the length
+KIND_BITS = 33  # the number of bits below the kind
+LENGTH_BITS = 34  # the number of bits below the length
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -46,11 +48,11 @@ def matches(pattern: str, path: str) -> bool:
     if not path.startswith(first):
         return False
     end = len(first)
-    if "*" not in rest:  # as most
+    if "*" not in rest:  # Most patterns have at most one star.
         return path.endswith(rest[:-1], end) if rest.endswith("$") else path.find(rest, end) >= 0
     *segments, last = rest.removesuffix("$").split("*")
     if len(segments) > _MANY_STARS and path.find(last, end + sum(map(len, segments))) < 0:
-        return False  # no place of the last segment leaves room for the others
+        return False  # The last segment occurs nowhere with enough room before it.
     for segment in segments:
         begin = path.find(segment, end)
         if begin < 0:
@@ -62,10 +64,10 @@ def matches(pattern: str, path: str) -> bool:
 
 
 def stand_in(pattern: str) -> str:
-    """Return one path that stands for all paths that `pattern` matches.
+    """Return one path that represents all paths that `pattern` matches.
 
-    Any pattern that matches it matches all of them. A NUL stands for what each "*" matches, and for
-    what may follow if there is no "$". No pattern holds a NUL.
+    Every pattern that matches this path matches all those paths. A NUL replaces each "*", and
+    stands at the end if `pattern` has no "$". No pattern contains a NUL.
     """
     return (pattern[:-1] if pattern.endswith("$") else pattern + "*").replace("*", "\0")
 
@@ -76,9 +78,9 @@ def covers(pattern: str, other: str) -> bool:
 
 
 def directory_of_index(pattern: str) -> str:
-    """Return the second pattern of an allow rule for an index page (Google's parser).
+    """Return the pattern of the directory that an allow rule for an index page also allows.
 
-    It is "/d/$" for "/d/index.htm"; "" if the rule is for no index page.
+    "/d/index.htm" gives "/d/$" (Google's parser). Any other pattern gives "".
     """
     slash = pattern.rfind("/")
     if slash >= 0 and pattern.startswith(INDEX_PAGE, slash):
@@ -87,10 +89,11 @@ def directory_of_index(pattern: str) -> str:
 
 
 def precedence_of(length: int, allow: bool, line: int) -> int:
-    """Return the number by which rules are compared.
+    """Return the precedence of a rule: of two matching rules, the higher precedence decides.
 
-    The longer pattern comes first, then allow, then the earlier line. Source: Google's page, "Order
-    of precedence for rules", and for the line Google's parser.
+    A longer pattern has a higher precedence. With equal lengths, allow is above disallow. With
+    equal kinds, the earlier line is above the later line. Source: Google's page, "Order of
+    precedence for rules", and Google's parser for the line.
     """
     return ((2 * length + allow) << KIND_BITS) + ((LAST_LINE - line) << 1) + allow
 
@@ -101,41 +104,38 @@ def line_of(precedence: int) -> int:
 
 
 class RuleSet(Protocol):
-    """All rules of a group that allow, or all that disallow."""
+    """All allow rules of a group, or all its disallow rules."""
 
     def best(self, path: str, best: int) -> int:
-        """Return the highest precedence over `best` of a rule that matches `path`.
-
-        It is `best` if there is none.
-        """
+        """Return the highest precedence of a rule that matches `path`; at least `best`."""
 
 
-Kinds = tuple[RuleSet, RuleSet]  # the rules of a group that disallow, and those that allow
+Kinds = tuple[RuleSet, RuleSet]  # the disallow rules of a group, and its allow rules
 
 
 def is_allowed(kinds: Kinds, path: str) -> bool:
-    """Return whether the rules allow `path`, as `path_of` gives it."""
+    """Return whether the rules allow `path`, which has the form of `path_of`."""
     disallows, allows = kinds
     best = disallows.best(path, NO_RULE)
     return best == NO_RULE or allows.best(path, best) != best
 
 
 def decider(kinds: Kinds, path: str) -> int:
-    """Return the precedence of the rule that decides about `path`, NO_RULE if none matches."""
+    """Return the precedence of the rule that decides about `path`; NO_RULE if none matches."""
     disallows, allows = kinds
     return allows.best(path, disallows.best(path, NO_RULE))
 
 
 class Patterns:
-    """All rules of a group that allow, or all that disallow, to be tried one after the other.
+    """All allow rules of a group, or all its disallow rules, which are tried one by one.
 
-    An allow rule for an index page stands behind a second pattern, that of its directory, with the
-    same line.
+    An allow rule for an index page has two patterns with the same line number: the pattern of the
+    directory, and after it the pattern as written.
 
     Attributes:
-        text: the patterns in file order, an LF between them.
-        lines: the line of each.
-        tried: what trying the patterns needs, from the first question on.
+        text: the patterns in file order, with an LF between them.
+        lines: the line number of each pattern.
+        tried: the patterns, split for trying them; None before the first question.
     """
 
     __slots__ = ("_allow", "lines", "text", "tried")
@@ -149,21 +149,22 @@ class Patterns:
 
     @classmethod
     def of(cls, paths: bytes, lines: Sequence[int], allow: bool) -> Patterns:
-        """Take the paths of rules, not yet escaped, and the line of each.
+        """Make patterns of the paths of rules.
 
-        There is an LF between the paths.
+        `paths` has the paths, not yet escaped, with an LF between them. `lines` has the line number
+        of each path.
         """
         text = escape(paths).decode("ascii")
         if allow and INDEX_PAGE in text:
             text, lines = _with_directories(text, lines)
         if lines[-1] < _IN_A_BYTE:
             return cls(text, bytes(lines), allow)
-        from array import array  # noqa: PLC0415 - few files are so long
+        from array import array  # noqa: PLC0415 - few files have 256 lines
 
         return cls(text, array("I", lines), allow)
 
     def texts(self) -> Sequence[str]:
-        """Return the patterns; that of a rule without a path is empty."""
+        """Return the patterns. The pattern of a rule without a path is empty."""
         return (self.tried or self.split())[0]
 
     def entries(self) -> list[Rule]:
@@ -172,27 +173,26 @@ class Patterns:
         return [Rule(self._allow, pattern, line) for line, pattern in of_lines.items()]
 
     def rule(self, line: int) -> Rule:
-        """Return the rule in this line."""
+        """Return the rule in line number `line`."""
         return Rule(self._allow, self.texts()[bisect_right(self.lines, line) - 1], line)
 
     def empty_rule(self) -> Rule | None:
-        """Return the first rule without a path, None if all have one."""
+        """Return the first rule without a path; None if every rule has a path."""
         texts = self.texts()
         if "" not in texts:
             return None
         return Rule(self._allow, "", self.lines[texts.index("")])
 
     def best(self, path: str, best: int) -> int:
-        """Return the highest precedence over `best` of a rule that matches `path`.
-
-        It is `best` if there is none.
-        """
+        """Return the highest precedence of a rule that matches `path`; at least `best`."""
         if not self.text:
             return best
         texts, wild = self.tried or self.split()
-        plainest = wildest = ""  # the first of the longest ones that match
+        # The first of the longest matching patterns, without and with a wildcard.
+        plainest = wildest = ""
         if path.startswith(texts):
-            beginning = filter(path.startswith, texts)  # in C: they may be thousands
+            # `filter` runs in C, because there may be thousands of patterns.
+            beginning = filter(path.startswith, texts)
             plainest = max([text for text in beginning if matches(text, path)], key=len, default="")
         for needle, text in wild:
             if needle in path and len(text) > len(wildest) and matches(text, path):
@@ -204,12 +204,13 @@ class Patterns:
         return best
 
     def split(self) -> _Tried:
-        """Return the patterns, and keep them in `tried`."""
+        """Split the patterns, keep them in `tried`, and return them."""
         text = self.text
         texts = text.split("\n") if self.lines else []
         wild: list[tuple[str, str]] = []
         if "*" in text or "$" in text:
-            # What follows the first of these characters, up to the next star: it is found fast.
+            # Each pattern gets a literal segment that is fast to look for: its first one, without
+            # "/", "*" and "$" at the ends.
             wild = [
                 (text.strip("/*$").partition("*")[0], text)
                 for text in texts
@@ -219,14 +220,15 @@ class Patterns:
         return tried
 
 
-# The patterns, and those with a wildcard, each after a text that its paths contain.
+# All patterns; and for each pattern with a wildcard, a text that every matching path contains, and
+# the pattern.
 _Tried = tuple[tuple[str, ...], Sequence[tuple[str, str]]]
 
 NO_PATTERNS = Patterns("", b"", False)
 
 
 def _with_directories(text: str, lines: Sequence[int]) -> tuple[str, Sequence[int]]:
-    """Return the patterns of allow rules with those of the directories of index pages."""
+    """Add the pattern of the directory before each allow rule for an index page."""
     patterns: list[str] = []
     numbers: list[int] = []
     for pattern, line in zip(text.split("\n"), lines, strict=True):

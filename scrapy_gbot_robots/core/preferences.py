@@ -1,12 +1,12 @@
-"""What a robots.txt says about the use of its site's content.
+"""The preferences in a robots.txt about the use of its site's content.
 
-`Content-Usage` and `Content-Signal` lines say it. Experimental: both fields are drafts, so names
-here may change. A preference that is not said is neither granted nor refused. The lines are read
-only if somebody asks for preferences: rules keep them as they are written.
-experimental/preferences.py has what is around that: headers and lint.
+`Content-Usage` and `Content-Signal` lines contain them. Experimental: both fields are drafts, so
+names here may change. A preference that no line states is neither granted nor refused. `Rules`
+keeps the lines as written; they are read only when a caller asks for preferences.
+experimental/preferences.py reads the headers of pages and checks the lines for lint.
 
-Boundary: no verdict depends on preferences. The crawl decides how to heed them.
-Sources: draft-ietf-aipref-attach-05 (where `Content-Usage` stands and which statement counts),
+Boundary: no verdict depends on preferences. The crawl decides how to obey them.
+Sources: draft-ietf-aipref-attach-05 (where `Content-Usage` stands and which statement applies),
 draft-ietf-aipref-vocab-08 (its labels), RFC 9651 (its syntax), contentsignals.org
 (`Content-Signal`).
 """
@@ -23,15 +23,15 @@ from .patterns import NO_RULE, decider, line_of
 from .rule_index import Index
 from .urls import escape, path_of
 
-_STRICTEST = (False, True, None)  # comes first
-_USES = ("immediate", "reference", "full")  # of Content-Signal's `use`, the narrowest first
+_STRICTEST = (False, True, None)  # the most restrictive statement first
+_USES = ("immediate", "reference", "full")  # values of Content-Signal's `use`, the narrowest first
 
 
 def _granted(attribute: str, yes: str, no: str) -> dict[str, dict[str, Any]]:
     return {yes: {attribute: True}, no: {attribute: False}}
 
 
-# For each label of a field, and each value that counts, what they say as fields of `Preferences`.
+# For each label of a field, and each of its valid values: the meaning as fields of `Preferences`.
 Labels: TypeAlias = Mapping[str, Mapping[str, dict[str, Any]]]
 USAGE: Labels = {  # draft-ietf-aipref-vocab-08
     "train-ai": _granted("train_ai", "y", "n"),
@@ -46,13 +46,15 @@ SIGNAL: Labels = {
 }
 
 _SIGNAL = b"content-signal"
-_KEPT = 8  # robots.txt files whose statements are kept; those of a hostile one take 10 MB
+# The statements of this many files are kept. The statements of a hostile file take up to 10 MB.
+_KEPT = 8
 
-_MAX_BYTES = 65_536  # of a Dictionary; header lines and lines of a robots.txt are shorter
+# The longest Dictionary that is read. Header lines and lines of a robots.txt are shorter.
+_MAX_BYTES = 65_536
 
-# A Dictionary of RFC 9651 ("Structured Field Values for HTTP"), member by member. A repetition
-# begins with a character that nothing before it could go on with. So there is one way to read a
-# text, and a search that goes back fails at once.
+# One member of a Dictionary (RFC 9651, "Structured Field Values for HTTP"). Each repetition begins
+# with a character with which the part before it cannot go on. So there is only one way to read a
+# text, and backtracking fails at once.
 _KEY = r"[a-z*][a-z0-9_.*-]*"  # 3.1.2
 _TOKEN = r"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*"  # noqa: S105  3.3.4
 _OTHER = r"""
@@ -80,14 +82,16 @@ _MEMBER = re.compile(
 
 
 class Preferences(NamedTuple):
-    """What a site says about the use of a URL's content. Experimental.
+    """A site's preferences about the use of a URL's content. Experimental.
 
     Attributes:
-        train_ai: True (granted), False (refused) or None (not said).
-        search: likewise.
-        ai_use: likewise.
-        use: "immediate", "reference", "full" or None (not said).
-        lines: the numbers of the lines that say so in the robots.txt, from 1; empty for headers.
+        train_ai: the label `train-ai` (`ai-train` in `Content-Signal`): True (granted), False
+            (refused) or None (not stated).
+        search: the label `search`, with the same values.
+        ai_use: the label `ai-use` (`ai-input` in `Content-Signal`), with the same values.
+        use: "immediate", "reference", "full" or None (not stated).
+        lines: the numbers of the lines of the robots.txt that state this, from 1; empty for
+            headers.
     """
 
     train_ai: bool | None = None
@@ -101,10 +105,10 @@ NOTHING_SAID = Preferences()
 
 
 def said_by(lines: tuple[ContentLine, ...], url: str | bytes) -> Preferences:
-    """Return what the site says about the content of `url`.
+    """Return the site's preferences about the content of `url`.
 
-    `lines` are those for the crawler that asks. They are those of its group, and those before any
-    group. As for rules, the longest path that matches decides.
+    `lines` has the `Content-` lines of the crawler's group, and those before any group. As with
+    rules, the longest path that matches decides.
     """
     signals, paths, usages = _statements(lines)
     best = decider(paths.kinds, path_of(url))
@@ -118,9 +122,12 @@ def said_by(lines: tuple[ContentLine, ...], url: str | bytes) -> Preferences:
 def _statements(
     lines: tuple[ContentLine, ...],
 ) -> tuple[Preferences, Index, tuple[Preferences, ...]]:
-    """Return what all signals say, the paths of usage lines by numbers, and what is said of each.
+    """Read `Content-` lines.
 
-    The first is no path, which counts as the shortest one.
+    Returns:
+        The preferences of all `Content-Signal` lines together; an index of the paths of the
+        `Content-Usage` lines, with a number for each path; and the preferences of each number.
+        Number 0 stands for lines without a path, which count as the shortest path.
     """
     stated: dict[str, list[Preferences]] = {"": []}
     signals: list[Preferences] = []
@@ -131,7 +138,8 @@ def _statements(
             continue
         path, dictionary = path_and_dictionary(value)
         pairs = read_dictionary(dictionary)
-        at_path = stated.setdefault(path, [])  # no shorter path counts if this is no Dictionary
+        # Even if this is not a Dictionary, the path is entered, so that a shorter path is not used.
+        at_path = stated.setdefault(path, [])
         if pairs is not None:
             at_path.append(stated_in(pairs.items(), USAGE, number))
     paths = Index(zip(stated, range(len(stated)), strict=True), ())
@@ -139,7 +147,7 @@ def _statements(
 
 
 def combined(statements: Iterable[Preferences]) -> Preferences:
-    """Return what counts if all of `statements` apply: for each label the most restrictive."""
+    """Combine `statements` that all apply: for each label, the most restrictive one is taken."""
     train_ai, search, ai_use, use, lines = zip(NOTHING_SAID, *statements, strict=True)
     return Preferences(
         min(train_ai, key=_STRICTEST.index),
@@ -151,7 +159,7 @@ def combined(statements: Iterable[Preferences]) -> Preferences:
 
 
 def stated_in(pairs: Iterable[tuple[str, str]], labels: Labels, *lines: int) -> Preferences:
-    """Return what labels with their values say; of several values, the most restrictive counts."""
+    """Return the preferences in pairs of label and value; the most restrictive value is taken."""
     statements = (labels[key].get(value) for key, value in pairs if key in labels)
     return combined(Preferences(**fields, lines=lines) for fields in statements if fields)
 
@@ -176,10 +184,10 @@ def path_and_dictionary(value: bytes) -> tuple[str, bytes]:
 
 
 def read_dictionary(value: bytes) -> dict[str, str] | None:
-    """Return the members of a Dictionary (RFC 9651 4.2.2), None if `value` is no Dictionary.
+    """Return the members of a Dictionary (RFC 9651 4.2.2); None if `value` is not a Dictionary.
 
-    The value of a member is its Token, or "" for anything else. If a key occurs twice, the last
-    one counts. The whole grammar is checked, since bytes that break it say nothing.
+    The value of a member is its Token, or "" for any other type. If a key occurs twice, the last
+    value is taken. The whole grammar is checked, because a field that breaks it has no meaning.
     """
     if len(value) > _MAX_BYTES:
         return None

@@ -1,34 +1,37 @@
-"""Which of many rules decides about a path, found without trying all of them.
+"""An index that finds which of many rules decides about a path, without trying all of them.
 
 Source: Google's page, "Order of precedence for rules": of the rules that match, the longest pattern
-decides, and allow wins a tie; of equal rules the first one is named.
+decides, and allow wins a tie. Of equal rules, the first one is named.
 
-Operations wanted, for a group of thousands of rules and a path of a few dozen characters:
+The operations, for a group of thousands of rules and a path of a few dozen characters:
 
 * Build the index once, in time linear in the text of the rules.
-* `best(path, best)`, of each kind: the highest precedence of a rule that matches. One number holds
-  the length of the pattern, the kind and the line of a rule. So the highest number that matches
-  decides, and there is no second search for the line.
-* `allows_url(url, start)`: only the kind of that rule, for a path inside a URL. A crawl asks it for
-  each request, so one `startswith` with a few literal beginnings settles most questions before
-  anything is cut out of the URL.
+* `best(path, best)`, for each kind: the highest precedence of a rule that matches. A precedence is
+  one number with the length of the pattern, the kind and the line of a rule. So the highest number
+  decides, and no second search for the line is needed.
+* `allows_url(url, start)`: only whether the deciding rule allows, for a path inside a URL. A crawl
+  asks this for each request, so most questions are settled by one `startswith` with a few literal
+  beginnings, before the path is cut out of the URL.
 
-Plan: the disallow rules are asked first, since most paths match none of them. The allow rules are
-arranged in the same way, and asked if one could outweigh the disallow rule that was found.
+Plan: the disallow rules are searched first, because most paths match none of them. The allow rules
+are arranged in the same way. They are searched only if one could outweigh the disallow rule that
+was found.
 
 1. A rule without a wildcard is a *stem*. It matches if the path begins with it. The stems are
-   sorted, and one bisection finds the last stem that is not after the path. All stems that begin
-   the path are that one, or beginnings of that one. So a link leads from each stem to the next
-   shorter stem that begins it, and each stem knows the best precedence along its links.
-2. A wildcard pattern with a long text before its first star *hangs* on that stem, and is tried only
-   for paths that begin with it.
-3. Any other has a *needle*, its longest literal segment: it is tried only for paths that contain
-   that. A few needles, and short ones, are looked for one by one. Others are filed under their
-   first or last five characters: the path is cut into all its pieces of that length at once, and
-   only patterns under one of these are tried.
-4. In a hostile file thousands of needles may have pieces that a long path has, too. Then all places
-   of the path are sorted, and one bisection for each segment of a pattern says whether the path
-   contains it, and where. Only patterns whose segments may follow one another are tried.
+   sorted, and one bisection finds the last stem that does not come after the path. Every stem with
+   which the path begins is this stem or a beginning of it. So each stem has a link to the next
+   shorter stem with which it begins, and stores the best precedence along its links.
+2. A wildcard pattern with a long text before its first star *hangs* on that text as a stem. It is
+   tried only for paths that begin with the stem.
+3. Any other wildcard pattern has a *needle*, its longest literal segment after the first star. It
+   is tried only for paths that contain the needle. If there are few needles, or if a needle is
+   short, the needles are looked for one by one. Otherwise a needle is filed under its first or last
+   five characters. The path is cut into all its pieces of that length once, and only patterns that
+   are filed under one of these pieces are tried.
+4. In a hostile file, a long path may contain the pieces of thousands of needles. In this case all
+   suffixes of the path are sorted, and one bisection for each segment of a pattern shows whether
+   the path contains the segment, and where. Only patterns whose segments may follow one another in
+   the path are tried.
 
 A worked example. The rules are
 
@@ -40,14 +43,14 @@ A worked example. The rules are
 and the path is "/shop/sale/list.pdf". The stems of the disallow rules are "/shop" and "/shop/".
 Bisection finds the last one, and the path begins with it. The best plain rule along its links is
 line 2, with five characters. The pattern of line 4 hangs on "/shop/" and matches, with twelve
-characters, so it is the best now. The needle is not in the path. No allow rule has so many
-characters, so they are not asked. Line 4 decides: disallowed.
+characters, so it is now the best. The needle is not in the path. No allow rule has twelve
+characters or more, so the allow rules are not searched. Line 4 decides, and the path is disallowed.
 
-Warnings: each list of patterns is sorted by precedence, the highest first. A search in it ends at
-the first match, or as soon as no better one can follow. A path "begins with" a stem in the sense of
-`str.startswith`: stems have no wildcard. The attributes that `allows_url` uses are shortcuts. The
-comments where they are set say why the answer is the same without them. A hostile file can still
-have each pattern tried: `takes_long` of rules.py assumes no better.
+Warnings: each list of patterns is sorted by precedence, the highest first. A search in a list ends
+at the first match, or as soon as no better match can follow. A path "begins with" a stem in the
+sense of `str.startswith`, because stems have no wildcard. The attributes that `allows_url` uses are
+shortcuts; the comments where they are set explain why they do not change the answer. A hostile file
+can still have every pattern tried, so `takes_long` of rules.py assumes this.
 """
 
 from __future__ import annotations
@@ -61,25 +64,26 @@ from operator import itemgetter
 from .patterns import LENGTH_BITS, NO_RULE, Kinds, is_allowed, matches, precedence_of
 from .urls import path_of
 
-Filed = tuple[int, str, str]  # a wildcard pattern: its precedence, its needle, and itself
+Filed = tuple[int, str, str]  # a precedence, a needle, and the wildcard pattern
 
-# up to this number, one startswith with all of them is faster than a bisection
+# Up to this number of stems, one `startswith` with all stems is faster than a bisection.
 _FEW_STEMS = 40
 # Up to this number, looking for each needle is faster than cutting the path into pieces.
 _FEW_NEEDLES = 100
 _PIECE = 5  # characters
-# Needles times characters of a path: to look for each needle takes longer than to sort the places.
+# Needles times characters of the path. Above this, sorting the suffixes of the path is faster than
+# looking for each needle.
 _MUCH_WORK = 30_000_000
-_END = "\U0010ffff"  # sorted behind all places
-_PLACE = 128  # characters of a path that are compared with a needle at each place
+_END = "\U0010ffff"  # sorts after all places
+_PLACE = 128  # characters of each suffix of the path that are compared with a segment
 
 
 class Index:
-    """The rules of a group, arranged for matching. It does not change once it is built.
+    """The rules of a group, arranged for matching. An index does not change after it is built.
 
     Attributes:
-        kinds: the rules that disallow, and those that allow.
-        wildcard_chars: how many characters the patterns have that may have to be tried.
+        kinds: the disallow rules, and the allow rules.
+        wildcard_chars: the number of characters of all wildcard patterns, which may be tried.
     """
 
     __slots__ = (
@@ -97,9 +101,9 @@ class Index:
     def __init__(
         self, allows: Iterable[tuple[str, int]], disallows: Iterable[tuple[str, int]]
     ) -> None:
-        """Take the patterns of the rules, each with its line.
+        """Build the index of patterns, each with its line number.
 
-        Empty patterns never decide and are left out.
+        Empty patterns are left out, because they never decide.
         """
         stems, wild = _sorted_out(disallows, False)
         allow_stems, allow_wild = _sorted_out(allows, True)
@@ -108,8 +112,8 @@ class Index:
         self.kinds: Kinds = disallowing, allowing
         self.wildcard_chars = sum(map(len, wild)) + sum(map(len, allow_wild))
 
-        # If an allow rule matches and could outweigh a plain disallow rule, a path begins with one
-        # of these.
+        # If an allow rule matches a path and could outweigh a plain disallow rule, the path begins
+        # with one of these texts.
         lowest = min(stems.values(), default=0)
         exempt = {
             text.rstrip("$").partition("*")[0]
@@ -118,27 +122,28 @@ class Index:
         }
         beginnings = disallowing.stems
         needles = [needle for _, needle, _ in disallowing.needles]
-        # If one has an escape, there is no shortcut: the URL may write the same escape in another
-        # way.
+        # If a text has an escape, there is no shortcut, because the URL may write the same escape
+        # in lower case.
         escapes = any("%" in text for text in chain(beginnings, exempt, allow_stems))
-        # The literal beginnings of the disallow rules without a needle, and the needles of the
-        # others, if there are few of both. A path that starts with none of the beginnings and has
-        # none of the needles is allowed.
+        # If there are few stems and few needles, keep the stems of the disallow rules, and the
+        # needles of the others. A path that begins with none of the stems and contains none of the
+        # needles is allowed.
         few = not escapes and len(beginnings) <= _FEW_STEMS and len(needles) <= _FEW_NEEDLES
         self._beginnings = tuple(beginnings) if few else None
         self._needles = needles if few else []
-        # If they are many, a path that begins like none of the disallow rules is allowed.
+        # If there are many stems and no needle, a path whose first characters are the beginning of
+        # none of the stems is allowed.
         self._heads = None if escapes or needles else disallowing.heads
-        # A path that starts with a barred stem and with no exempt one is disallowed.
+        # A path that begins with a barred stem and not with an exempt text is disallowed.
         self._barred, self._exempt = tuple(stems), tuple(exempt)
         self._final = not exempt and len(stems) == len(beginnings)
         if len(exempt) > _FEW_STEMS:
-            self._barred = ()  # a bisection is faster
+            self._barred = ()  # A bisection is faster.
 
     def allows_url(self, url: str, start: int) -> bool:  # noqa: C901 - spelt out, for speed
         """Return whether the rules allow `url`, as written.
 
-        Its path begins with the slash at `start`.
+        `start` is the place of the first slash of its path.
         """
         if self._beginnings is not None:
             if url.startswith(self._beginnings, start):
@@ -148,7 +153,8 @@ class Index:
                     return False
             elif not self._needles:
                 return True
-            elif url.isascii() and "%" not in url:  # a needle after "#" or NUL only makes it slower
+            elif url.isascii() and "%" not in url:
+                # A needle after "#" or NUL does not count, but only leads to the slower way below.
                 for needle in self._needles:
                     if needle in url:
                         break
@@ -164,13 +170,14 @@ class Index:
 
 
 class _OneKind:
-    """The rules of one kind: the stems with their precedences, and the wildcard patterns.
+    """All allow rules, or all disallow rules: the stems and the wildcard patterns.
 
     Attributes:
-        stems: those of the plain rules, and those that a wildcard pattern hangs on; sorted.
-        head: the length of the shortest one.
-        heads: so many characters of each; no other path begins with a stem.
-        needles: the wildcard patterns that hang on no stem.
+        stems: the plain rules, and the texts on which a wildcard pattern hangs; sorted.
+        head: the length of the shortest stem.
+        heads: the first `head` characters of each stem. A path with other first characters does not
+            begin with a stem.
+        needles: the wildcard patterns that do not hang on a stem.
     """
 
     __slots__ = (
@@ -188,24 +195,25 @@ class _OneKind:
     )
 
     def __init__(self, plain: dict[str, int], wild: dict[str, int]) -> None:
-        """Take the stems and the wildcard patterns, each with its highest precedence.
+        """Arrange the stems of plain rules and the wildcard patterns, each with a precedence.
 
-        The module's docstring says what the words mean.
+        If several rules have the same text, it is the highest precedence. The docstring of the
+        module explains the terms.
         """
         hung, needles = _filed(wild)
         self._highest = max((*plain.values(), *wild.values()), default=0)
         self._by_piece: dict[str, list[Filed]] = {}  # patterns by a piece of their needle
-        self._may_hold_a_piece: Callable[[str], object] = bool  # asked of a path
-        self._tried = self.needles = needles  # `_tried`: those that are filed nowhere
+        self._may_hold_a_piece: Callable[[str], object] = bool  # takes a path
+        self._tried = self.needles = needles  # `_tried` has the patterns that are not filed
         if len(needles) > _FEW_NEEDLES:
             self._file(needles)
         self.stems = stems = sorted(plain.keys() | hung.keys())
         self._hung = {number: hung[stem] for number, stem in enumerate(stems) if stem in hung}
         self.head = min(map(len, stems), default=0)
         self.heads = frozenset([stem[: self.head] for stem in stems])
-        # For each stem the link: the next shorter stem that begins it, -1 if none does.
+        # For each stem, the number of the next shorter stem with which it begins; -1 if none.
         self._parents: list[int] = []
-        # For each stem the highest precedence of a plain rule, along its links.
+        # For each stem, the highest precedence of a plain rule along its links.
         self._best: list[int] = []
         for number, stem in enumerate(stems):
             parent = number - 1
@@ -218,9 +226,9 @@ class _OneKind:
             self._best.append(best)
 
     def _file(self, needles: Sequence[Filed]) -> None:
-        """File the patterns under the first or the last piece of their needle.
+        """File each pattern under the first or the last piece of its needle.
 
-        The piece with fewer patterns is taken: many needles begin or end alike.
+        The piece with fewer patterns is taken, because many needles have the same beginning or end.
         """
         self._tried = []
         by_piece = self._by_piece
@@ -234,18 +242,16 @@ class _OneKind:
                 if len(last) < len(crowd):
                     crowd = last
             crowd.append(filed)
-        # Of each place in the pieces its characters. It is the one regular expression that is made
-        # of rules, and takes at most `_PIECE` steps for each character of a path.
+        # For each place in a piece, a class of the characters that occur there. This is the only
+        # regular expression that is made of rules. It takes at most `_PIECE` steps for each
+        # character of a path.
         pieces = [piece for piece, crowd in by_piece.items() if crowd]
         places = ["".join(sorted(set(chars))) for chars in zip(*pieces, strict=True)]
         pattern = "".join([f"[{re.escape(chars)}]" for chars in places])
         self._may_hold_a_piece = re.compile(pattern).search
 
     def best(self, path: str, best: int) -> int:
-        """Return the highest precedence over `best` of a rule that matches `path`.
-
-        It is `best` if there is none.
-        """
+        """Return the highest precedence of a rule that matches `path`; at least `best`."""
         if best >= self._highest:
             return best
         if path[: self.head] in self.heads:
@@ -267,7 +273,7 @@ class _OneKind:
         return best
 
     def _best_filed(self, path: str, best: int) -> int:
-        """Return the highest precedence of filed patterns that match `path`, at least `best`."""
+        """Return the highest precedence of a filed pattern that matches `path`; at least `best`."""
         pieces = {path[at : at + _PIECE] for at in range(len(path) - _PIECE + 1)}
         crowds = [self._by_piece[piece] for piece in self._by_piece.keys() & pieces]
         if sum(map(len, crowds)) * len(path) > _MUCH_WORK:
@@ -278,9 +284,9 @@ class _OneKind:
 
 
 def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
-    """Return the highest precedence over `best` of a pattern that matches `path`.
+    """Return the highest precedence of a pattern in `filed` that matches `path`; at least `best`.
 
-    It is `best` if none in `filed` does. There may be thousands.
+    There may be thousands of patterns.
     """
     candidates: Iterable[Filed] = filed
     if len(filed) * len(path) > _MUCH_WORK:
@@ -297,18 +303,19 @@ def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
 def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
     """Yield the patterns whose segments may follow one another in `path`.
 
-    From the last segment to the one after the first star, each must have room before those behind
-    it. Of a long segment only the beginning is looked for. One bisection says where a segment is,
-    if the same characters follow it at all its places; else it may be anywhere.
+    The segments are checked from the last one back to the first one after a star. Each segment must
+    have room before the segments after it. Only the beginning of a long segment is looked for. If
+    the same characters follow a segment everywhere in the path, one bisection finds where it is.
+    Otherwise it may be anywhere.
     """
     starts = range(len(path))
-    # The numbers of the last and of the first such place in the path.
+    # Where the characters of a place begin in the path: the last such index, and the first.
     last = {path[at : at + _PLACE]: at for at in starts}
     first: dict[str, int] = {}
     places = [*sorted(last), _END, _END]
     for rule in filed:
         _, _, pattern = rule
-        begin = len(path)  # the segments behind begin there at the latest
+        begin = len(path)  # the latest index at which the segments checked so far can begin
         for segment in pattern.removesuffix("$").split("*")[:0:-1]:
             text = segment[:_PLACE]
             number = bisect_left(places, text)
@@ -317,8 +324,8 @@ def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
                 break
             begin -= len(segment)
             if places[number + 1].startswith(text):
-                continue  # other characters follow there
-            if not first:  # most hostile files never get here
+                continue  # Elsewhere other characters follow the segment.
+            if not first:  # Most hostile files never get here.
                 first = {path[at : at + _PLACE]: at for at in reversed(starts)}
             if first[place] > begin:
                 break
@@ -331,18 +338,18 @@ def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
 def _sorted_out(
     rules: Iterable[tuple[str, int]], allow: bool
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the stems and the wildcard patterns of the rules of one kind.
+    """Return the stems of the plain rules of one kind, and the wildcard patterns.
 
-    Each has its highest precedence.
+    Each has the highest precedence of a rule with this text.
     """
     stems: dict[str, int] = {}
     wild: dict[str, int] = {}
     least = precedence_of(0, allow, 0)
     for pattern, line in rules:
-        stem = pattern.rstrip("*")  # stars at the end only add to the length
+        stem = pattern.rstrip("*")  # Stars at the end only make the pattern longer.
         is_wild = "*" in stem or pattern[-1:] == "$"
         kind, key = (wild, pattern) if is_wild else (stems, stem)
-        # as precedence_of, without the call
+        # The same number as `precedence_of`, without a call.
         precedence = least + (len(pattern) << LENGTH_BITS) - 2 * line
         if pattern and kind.get(key, 0) < precedence:
             kind[key] = precedence
@@ -356,11 +363,11 @@ def _filed(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
     for pattern, precedence in sorted(wild.items(), key=itemgetter(1), reverse=True):
         stem, *later = pattern.removesuffix("$").split("*")
         needle = ""
-        for segment in later:  # max() takes three times as long
+        for segment in later:  # `max` takes three times as long.
             if len(segment) > len(needle):
                 needle = segment
-        # A needle as long as the stem is the better choice: the slash at the beginning of a stem is
-        # in every path.
+        # If the needle is as long as the stem, the needle is the better choice, because every path
+        # has the slash at the beginning of a stem.
         patterns = needles
         if len(needle) < len(stem):
             patterns = hung.setdefault(stem, [])
@@ -368,4 +375,4 @@ def _filed(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
     return hung, needles
 
 
-NO_RULES = Index((), ())  # shared, since many files have no rules for a crawler
+NO_RULES = Index((), ())  # shared, because many files have no rules for a crawler

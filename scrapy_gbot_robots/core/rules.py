@@ -1,8 +1,9 @@
-"""The rules that one crawler follows, and what they say about a URL.
+"""The rules that one crawler follows, and their verdict on a URL.
 
-Of the rules that match, the most specific one decides: the one with the longest pattern, in bytes
-as escaped. Of two that are equally long, the allow rule wins; of equal rules, the first one is
-named. A rule without a path never decides. If no rule matches, the URL is allowed.
+Of the rules that match, the most specific rule decides: the rule with the longest pattern, in bytes
+after escaping. If an allow and a disallow rule are equally long, the allow rule wins. Of equal
+rules, the first one is named. A rule without a path never decides. If no rule matches, the URL is
+allowed.
 Source: Google's page ("URL matching", "Order of precedence for rules"), RFC 9309 2.2.2; for ties
 and for the length of "*" and "$", Google's parser.
 """
@@ -39,50 +40,50 @@ if TYPE_CHECKING:
     from .preferences import Preferences
     from .rule_index import Index
 
-# Memory of rules with their index; measured, rounded up.
+# The memory of rules with their index, measured and rounded up.
 _BYTES_WITHOUT_RULES = 600
 _BYTES_EACH = 2_700  # without the patterns
 _TEXT_COPIES = 3
 _BYTES_PER_RULE = 240
-_BYTES_PER_WILDCARD = 620  # in addition
-_BYTES_PER_CONTENT_LINE = 150  # without its text
+_BYTES_PER_WILDCARD = 620  # in addition to `_BYTES_PER_RULE`
+_BYTES_PER_CONTENT_LINE = 150  # without the text of the line
 
-# What trying the rules has cost is counted in tries of them with an ordinary path. The index is
-# built when that is as much as it takes itself, so nobody pays more than twice what is needed.
+# The unit of cost is one try of all rules with an ordinary path. An index costs as much as 25
+# tries, so it is built after 25 tries. So the total cost is at most twice the least possible cost.
 _TRIES = 25
-_ORDINARY_PATH = 80  # characters; to try a path of twice as many may take twice as long
-_PATHS_IN_A_TRY = 8  # to ask about so many paths at once takes about as long as a try
-_SPLIT_AGAIN_CHARS = 2_000  # of patterns: to split them takes microseconds
-_MANY_RULES = 1_500  # to try so many, or to index them, takes milliseconds
+_ORDINARY_PATH = 80  # characters; trying a path of 160 characters may cost twice as much
+_PATHS_IN_A_TRY = 8  # Asking about eight paths at once costs about as much as one try.
+_SPLIT_AGAIN_CHARS = 2_000  # Splitting patterns of this many characters takes microseconds.
+_MANY_RULES = 1_500  # Trying or indexing this many rules takes milliseconds.
 
-# A question that may take longer than this counts as long. The others are for the estimate, and
-# measured.
+# A question that may take longer than this is called long. The numbers below were measured, and are
+# for the estimate.
 _LONG_NS = 5_000_000
-_NS_OF_CHAR = 50  # for each character of a pattern: a segment may be a single one
-_NS_OF_COMPARISON = 0.25  # of a character of a pattern with one of the path
-# to read a byte of a `Content-` line takes as long as to try so many characters of patterns
+_NS_OF_CHAR = 50  # nanoseconds for each character of a pattern; a segment may have one character
+_NS_OF_COMPARISON = 0.25  # nanoseconds to compare a character of a pattern with one of the path
+# Reading a byte of a `Content-` line takes as long as trying this many characters of patterns.
 _CHARS_PER_BYTE = 4
 _MANY_CONTENT_LINES = 100
-_BYTES_ESCAPED = 12  # a character of a URL past ASCII becomes at most so many of a path
+_BYTES_ESCAPED = 12  # A character of a URL past ASCII becomes at most 12 characters of a path.
 
-PATHS_BEGIN = ("/", "*")  # the patterns of paths
-_ROBOTS_TXT = "/robots.txt"  # never disallowed
-_NO_SITE: tuple[tuple[()], int] = ((), 0)  # no URL begins with an empty tuple of texts
+PATHS_BEGIN = ("/", "*")  # A pattern that begins otherwise matches no path.
+_ROBOTS_TXT = "/robots.txt"  # This path is never disallowed.
+_NO_SITE: tuple[tuple[()], int] = ((), 0)  # No URL begins with an empty tuple of texts.
 
 
 class Rules:
     """The merged rules that a crawler follows (RFC 9309 2.2.1). They do not change.
 
-    A crawl keeps this object for each origin, so it holds neither the body nor other groups.
-    Threads may share an object.
+    `RobotsTxt.rules_for` returns them. A crawl keeps such an object for each origin, so it contains
+    neither the body of the robots.txt nor other groups. Threads may share an object.
 
     Attributes:
-        crawl_delay: in seconds, None if there is none. Google ignores it.
+        crawl_delay: the crawl delay in seconds; None if there is none. Google ignores it.
     """
 
-    # A crawl asks most hosts only a few times, so the first questions are answered by trying each
-    # rule; later ones by an index (rule_index.py). Each attribute that changes is written in one
-    # step, and is right by itself: threads need no lock.
+    # A crawl requests only a few pages of most hosts, so the first questions are answered by trying
+    # each rule, and later questions by an index (rule_index.py). Each attribute that changes is
+    # written in one step and is correct by itself, so threads do not need a lock.
     __slots__ = (
         "_allows",
         "_content_lines",
@@ -106,30 +107,28 @@ class Rules:
         unmatched: str = NO_MATCH,
         content_lines: tuple[ContentLine, ...] = (),
     ) -> None:
-        """Take the rules.
-
-        `unmatched` is the reason that a verdict gives if none of them matches.
-        """
+        """Make the rules of one crawler. `unmatched` is the reason of a verdict if none matches."""
         self._allows = allows
         self._disallows = disallows
-        # those that are for the crawler, as they are written, with their numbers
+        # The `Content-` lines for the crawler, as written, with their numbers.
         self._content_lines = content_lines
         self._unmatched = unmatched
         self._index: Index | None = None
-        # the verdict if no rule decides, once it was asked for
+        # The verdict if no rule decides; None before it is needed.
         self._undecided: Verdict | None = None
-        self._spent = 0  # what trying the rules has cost
-        # how many characters a URL may have that is judged quickly, and with which index
+        self._spent = 0  # the cost so far of trying the rules, in tries
+        # The index for which this was computed, and the most characters of a URL that is judged
+        # quickly.
         self._quick: tuple[Index | None, float] | None = None
-        # How URLs of the last site begin, up to and with the first slash of their path, and where
-        # that slash is. Only the index asks for it.
+        # The beginning of URLs of the last site, including the first slash of the path, and the
+        # place of that slash. Only the index uses it.
         self._site: tuple[str | tuple[()], int] = _NO_SITE
-        # the token whose rules these are, "*", or None if no group is for the crawler
+        # The product token whose rules these are, or "*"; None if no group is for the crawler.
         self._group = group
         self.crawl_delay = crawl_delay
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the rules without the index, which can be built again."""
+        """Pickle the rules without the index, because it can be built again."""
         return Rules, (
             self._allows,
             self._disallows,
@@ -155,7 +154,7 @@ class Rules:
             prefix = prefix_of(url)  # type: ignore[arg-type]
             if prefix:
                 self._site = prefix, len(prefix) - 1
-        except (TypeError, AttributeError):  # bytes, or no URL at all
+        except (TypeError, AttributeError):  # The URL is bytes, or of a wrong type.
             pass
         return is_allowed(index.kinds, path_of(url))
 
@@ -165,14 +164,14 @@ class Rules:
         index = self._index
         if index is not None:
             return {path for path in paths if not index.allows_url(path, 0)}
-        # No rule disallows a path with none of the beginnings and none of the needles in it.
+        # A path is allowed if it begins with none of the beginnings and contains no needle.
         beginnings, wild = self._disallows.tried or self._disallows.split()
         suspects = {path for path in paths if path.startswith(beginnings)}
         barred: set[str] = set()
         text = "\n".join(paths)
         if suspects and "" not in beginnings and "*" not in text and "$" not in text:
-            # A rule without a wildcard begins these paths. No allow rule matches those that begin
-            # like none.
+            # Each suspect begins with a disallow rule without a wildcard. It is disallowed if it
+            # does not begin like any allow rule.
             exempt = tuple([allow.rstrip("$").partition("*")[0] for allow in self._allows.texts()])
             barred = {path for path in suspects if not path.startswith(exempt)}
         for needle, _ in wild:
@@ -183,7 +182,7 @@ class Rules:
         return barred.union([path for path in suspects if not is_allowed(kinds, path)])
 
     def verdict(self, url: str | bytes) -> Verdict:
-        """Return whether `url` may be fetched, with the rule that decides."""
+        """Return whether `url` may be fetched, and the rule that decides."""
         path = path_of(url)
         disallows, allows = self._kinds(path)
         disallowing = disallows.best(path, NO_RULE)
@@ -212,27 +211,28 @@ class Rules:
         return Verdict(rule.allow, rule, reason, self._group)
 
     def _verdict_of_no_rule(self) -> Verdict:
-        """Return the verdict if no rule decides.
+        """Return the verdict for the case that no rule decides.
 
-        It names the first rule without a path, an allow rule before others.
+        It names the first allow rule without a path. If there is none, it names the first disallow
+        rule without a path.
         """
         rule = self._allows.empty_rule() or self._disallows.empty_rule()
         return Verdict(True, rule, EMPTY_RULE if rule else self._unmatched, self._group)
 
     def _forget_split(self) -> None:
-        """Free what the first question has taken apart: most hosts are asked once.
+        """Free the split patterns after the first question, because most hosts are asked only once.
 
-        A long text stays apart, because to split it again would take too long. A refusal is
-        followed by a question for its rule.
+        A long text stays split, because splitting it again would take too long. After a URL that is
+        disallowed nothing is freed, because the caller asks next for the rule.
         """
         for patterns in (self._allows, self._disallows):
             if len(patterns.text) <= _SPLIT_AGAIN_CHARS:
                 patterns.tried = None
 
     def _kinds(self, *paths: str) -> Kinds:
-        """Return what to ask about some paths: the rules one by one, or the index.
+        """Return the rule sets for a question about `paths`: the patterns, or the index.
 
-        It is the index if trying the rules costs as much.
+        It is the index after trying the patterns has cost as much as an index.
         """
         index = self._index
         if index is None:
@@ -258,13 +258,13 @@ class Rules:
         return index
 
 
-# What a crawl needs to know of rules, and no user of `Rules`.
+# Functions for a crawl, which users of `Rules` do not need.
 
 
 def weight_of(rules: Rules) -> int:
-    """Return how many bytes of memory `rules` take at the most, with their indexes.
+    """Return how many bytes of memory `rules` take at most, with their index.
 
-    This is an estimate from measurements.
+    The number is an estimate from measurements.
     """
     weight = 0
     for patterns in (rules._allows, rules._disallows):  # noqa: SLF001
@@ -277,9 +277,9 @@ def weight_of(rules: Rules) -> int:
 
 
 def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
-    """Return what the site says about the use of the content of `url`.
+    """Return the site's preferences about the use of the content of `url`.
 
-    It says nothing if `url` is disallowed.
+    There are none if `url` is disallowed.
     """
     from .preferences import NOTHING_SAID, said_by  # noqa: PLC0415 - most crawls never ask
 
@@ -290,21 +290,21 @@ def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
 
 
 def disallowed_among(rules: Rules, paths: Collection[str]) -> set[str]:
-    """Return those of some paths that `rules` disallow.
+    """Return the paths among `paths` that `rules` disallow.
 
-    The paths are as `path_of` gives them, and one that begins with two slashes holds no "%": an
-    index would read it as a URL without a scheme. This is faster than to ask about each path: most
-    URLs of a site begin as no rule does.
+    The paths have the form of `path_of`. A path that begins with two slashes must not contain "%",
+    because an index would read it as a URL without a scheme. This function is faster than a
+    question about each path, because most URLs of a site begin like no rule.
     """
     return rules._disallowed(paths)  # noqa: SLF001
 
 
 def takes_long(rules: Rules, url: str | bytes) -> bool:
-    """Return whether a question about `url` may take more than some five milliseconds.
+    """Return whether a question about `url` may take more than about five milliseconds.
 
-    The questions are `allowed`, `verdict` and `preferences_of`. Code that must not be held up asks
-    such a question in a thread. The estimate is on the safe side: each pattern with a wildcard
-    counts as the most hostile one, and as one that is tried.
+    The questions are `allowed`, `verdict` and `preferences_of`. Code that must not block asks a
+    long question in a thread. The estimate is on the safe side. It assumes that each pattern with a
+    wildcard is tried, and that it is as hostile as possible.
     """
     quick = rules._quick  # noqa: SLF001
     if quick is None or quick[0] is not rules._index:  # noqa: SLF001
@@ -316,9 +316,9 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
 
 
 def _quick_chars(rules: Rules) -> tuple[Index | None, float]:
-    """Return up to how many characters of a URL no question takes long, and the index so far.
+    """Return the current index, and up to how many characters of a URL no question takes long.
 
-    The number is negative if each question may.
+    The number is negative if every question may take long.
     """
     index = rules._index  # noqa: SLF001
     if len(content_lines_of(rules)) > _MANY_CONTENT_LINES:
@@ -343,13 +343,13 @@ def entries_of(rules: Rules) -> list[Rule]:
 
 
 def closing_rule(rules: Iterable[Rule]) -> Rule | None:
-    """Return the rule that disallows everything, if no rule allows anything.
+    """Return the rule that disallows everything; None if something is allowed.
 
-    An allow rule that is shorter allows nothing, nor does one whose pattern no path begins like.
-    Whether /robots.txt is allowed makes no difference.
+    A shorter allow rule does not allow anything. An allow rule whose pattern cannot match a path
+    does not allow anything. An allow rule for /robots.txt makes no difference.
     """
     closing: Rule | None = None
-    longest = 0  # of the patterns that allow something
+    longest = 0  # the length of the longest pattern that can allow something
     for rule in rules:
         length = len(rule.pattern)
         if not rule.allow:

@@ -1,13 +1,13 @@
 """The forms in which clients may send a URL. The server sees only the form that was sent.
 
-Scrapy's default download handler sends a URL nearly as written: it leaves out an empty query, and a
-`;` at the end of the path. Others normalise more: they take out dot segments, decode escapes that
-need none, or escape what a URL may not hold. `/x/../private` and `/%70rivate` then arrive as
-`/private`. So a URL is judged in every form that a client may give it, and refused if one of them
-is.
+Scrapy's default download handler sends a URL nearly as written: it only leaves out an empty query,
+and a `;` at the end of the path. Other handlers normalise more. They remove dot segments, decode
+unneeded escapes, or escape characters that a URL may not contain. With them, `/x/../private` and
+`/%70rivate` arrive as `/private`. So a URL is judged in every form that a client may send, and is
+disallowed if one of these forms is disallowed.
 
-Boundary: nothing is sent. Escapes of `/`, `%` and of bytes past ASCII are never decoded, since no
-client does that.
+Boundary: nothing is sent. Escapes of `/`, of `%` and of bytes past ASCII are never decoded, because
+no client does that.
 Sources: RFC 3986 5.2.4 and 6.2.2 (dot segments, escapes); url.spec.whatwg.org ("basic URL parser")
 for browsers; what urllib.parse (Twisted), yarl (aiohttp), httpx and urllib3 do.
 """
@@ -22,8 +22,9 @@ from .rules import Rules, disallowed_among
 from .urls import Origin, path_of, shown
 from .verdict import Verdict
 
-# What every client sends as it is. Texts of it alone, each with an LF behind it, have one form, if
-# there is no dot segment, no empty query and no empty parameters in them. So has a URL of it alone.
+# Every client sends these characters unchanged. A URL of only these characters has one form if it
+# has no dot segment, no empty query and no empty parameters. `_ARE_SENT` matches several URLs, with
+# an LF after each.
 _SENT = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
 _ARE_SENT = re.compile(rf"[{re.escape(_SENT)}\n]*").fullmatch
 _MAY_BE_ODD = ("/.", ";?", ";\n", "?\n")
@@ -32,27 +33,28 @@ _IS_SENT = re.compile(rf"[{re.escape(_SENT)}]*(?<![;?])").fullmatch
 _ANY_SITE = "http://example.com"
 
 _PARTS = re.compile(r"([^/?#]*://)([^/?#]*)([^?#]*)((?:\?[^#]*)?)", re.DOTALL)
-# white space and controls, which clients strip from both ends of a URL
+# White space and control characters, which clients strip from both ends of a URL.
 _ENDS = "".join(map(chr, range(0x21)))
-_DROPPED = str.maketrans("", "", "\t\n\r")  # and these everywhere (url.spec.whatwg.org)
+# Characters that clients remove everywhere in a URL (url.spec.whatwg.org).
+_DROPPED = str.maketrans("", "", "\t\n\r")
 
-# A `;` behind which parameters of the path would stand (RFC 1808 2.1), and what is before it.
+# A last path segment with a `;` for parameters (RFC 1808 2.1) that are empty.
 _EMPTY_PARAMETERS = re.compile(r"(/[^/;]*);\Z")
 _ODD_CHARACTER = re.compile(r"%[0-9A-Fa-f]{2}|[%\x00-\x20\"<>\[\\\]^`{|}\x7f]")
-# yarl decodes the last seven, too
+# Characters that need no escape. Only yarl decodes the escapes of the last seven.
 _UNRESERVED = string.ascii_letters + string.digits + "-._~" + "!$'()*,"
 _DECODED_IN_PATH = frozenset(_UNRESERVED + "&=;@:")
 _DECODED_IN_QUERY = frozenset(_UNRESERVED + "?/:@")
 _DOTS = frozenset({".", ".."})
-# Which segments browsers take for these, too, in any case (url.spec.whatwg.org).
+# Browsers read these segments as dot segments, in upper and lower case (url.spec.whatwg.org).
 _BROWSERS_DOTS = {"%2e": ".", ".%2e": "..", "%2e.": "..", "%2e%2e": ".."}
 
 
 def as_sent(url: str) -> str:
-    """Return `url` without the characters that clients drop first.
+    """Return `url` without the characters that clients remove first.
 
-    They are white space around it, line ends and tabs. The rest says where a request goes: `"
-    http://example.com/"` goes to example.com.
+    These are white space around the URL, line ends and tabs. The request goes to the rest:
+    `" http://example.com/"` goes to example.com.
     """
     if url.isprintable() and url[:1] != " " and url[-1:] != " ":
         return url
@@ -60,10 +62,10 @@ def as_sent(url: str) -> str:
 
 
 def other_forms(url: str | bytes) -> tuple[str, ...]:
-    """Return the URLs, other than `url` as written, that some client sends for it.
+    """Return the forms of an absolute URL, other than `url` itself, that some client sends.
 
-    There are none for nearly all URLs. Takes an absolute URL. Each form once, at most five. None
-    has user-info that holds a `;`, at which Google's parser takes the path to begin.
+    Nearly all URLs have no other form; a URL has at most five. User-info with a `;` is removed,
+    because Google's parser would take the `;` for the beginning of the path.
     """
     text = url if isinstance(url, str) else url.decode("utf-8", "surrogateescape")
     text = text.partition("#")[0]
@@ -83,7 +85,7 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
     in_browsers = "/".join([_BROWSERS_DOTS.get(part.lower(), part) for part in segments])
     decoded = _rewritten(path, _DECODED_IN_PATH)
     forms = (
-        base + path + shorter_query,  # aiohttp, of a URL that is to be sent as it is
+        base + path + shorter_query,  # aiohttp, if the caller marks the URL as encoded
         base + _EMPTY_PARAMETERS.sub(r"\1", path) + shorter_query,  # Twisted
         base + _without_dots(path, end="") + query,  # httpx
         base + _without_dots(in_browsers) + query,  # browsers
@@ -93,9 +95,9 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
 
 
 def names_the_same(url: str, other: str) -> bool:
-    """Whether `other` is a form in which a client may send `url`, without regard to fragments.
+    """Return whether `other` is a form in which a client may send `url`. Fragments are ignored.
 
-    Takes absolute URLs; of others only the same text names the same.
+    Both are absolute URLs. For other texts the result is whether they are equal.
     """
     if url.partition("#")[0] == other.partition("#")[0]:
         return True
@@ -115,16 +117,16 @@ def allowed_in_all_forms(rules: Rules, url: str | bytes) -> bool:
     if not rules.allowed(url):
         return False
     if isinstance(url, str) and _IS_SENT(url) and "/." not in url and ";?" not in url:
-        return True  # as nearly all: it has no other form
+        return True  # Nearly all URLs have no other form.
     forms = other_forms(url)
     return not forms or all(map(rules.allowed, forms))
 
 
 def disallowed_of_a_site(rules: Rules, paths: Collection[str]) -> set[str]:
-    """Return the URLs of a site that `allowed_in_all_forms` says no to.
+    """Return the paths among `paths` that are not allowed in all forms.
 
-    Of each, `paths` has what follows scheme and authority, from the first slash on, and the answer
-    has the same. It is faster than to ask about each.
+    A path is the part of a URL after scheme and authority, from the first slash on. This function
+    is faster than `allowed_in_all_forms` for each URL.
     """
     odd: list[str] = []
     if not _have_one_form(paths):
@@ -138,7 +140,7 @@ def disallowed_of_a_site(rules: Rules, paths: Collection[str]) -> set[str]:
 
 
 def _have_one_form(paths: Collection[str]) -> bool:
-    """Whether every client sends each path as it is written."""
+    """Return whether every client sends each path as written."""
     text = "\n".join([*paths, ""])
     if text.count("\n") > len(paths) or not _ARE_SENT(text):
         return False
@@ -146,9 +148,9 @@ def _have_one_form(paths: Collection[str]) -> bool:
 
 
 def verdict_on_all_forms(rules: Rules, url: str | bytes) -> Verdict:
-    """Return the verdict on `url` in every form in which a client may send it.
+    """Return the verdict on `url` in all forms in which a client may send it.
 
-    The first disallowed form decides. If that is not the URL as written, the reason names it.
+    The first disallowed form decides. If it is not the URL as written, the reason names the form.
     """
     verdict = rules.verdict(url)
     if verdict.allowed:
@@ -161,9 +163,9 @@ def verdict_on_all_forms(rules: Rules, url: str | bytes) -> Verdict:
 
 
 def _without_dots(path: str, end: str = "/") -> str:
-    """Take out dot segments (RFC 3986 5.2.4). At the root `..` leads nowhere.
+    """Remove dot segments (RFC 3986 5.2.4). At the root, `..` has no effect.
 
-    The path ends with `end` if its last segment was one.
+    If the last segment is a dot segment, the result ends with `end`.
     """
     segments = path.split("/")[1:]
     if _DOTS.isdisjoint(segments):
@@ -181,9 +183,9 @@ def _without_dots(path: str, end: str = "/") -> str:
 
 
 def _rewritten(text: str, decoded: frozenset[str]) -> str:
-    """Decode the escapes of the characters in `decoded`, and write others in upper case.
+    """Decode the escapes of the characters in `decoded`, and write other escapes in upper case.
 
-    What a URL may not hold is escaped.
+    Characters that a URL may not contain are escaped.
     """
 
     def write(match: re.Match[str]) -> str:

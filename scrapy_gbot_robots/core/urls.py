@@ -1,4 +1,4 @@
-"""URLs: the origin of a robots.txt, the path that rules are compared with, escaping.
+"""URLs: the origin that a robots.txt covers, the path that is compared with rules, and escaping.
 
 Boundary: nothing is fetched, and no name is resolved. `..` and `//` stay as written, as in Google's
 parser.
@@ -11,34 +11,36 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-# Scheme, authority and path. For Google's parser, the authority is any text before the first "/",
-# "?" or ";". The lookaheads keep the search from going back: it never reads "//" or "://" before
-# the authority as the beginning of the path.
+# Scheme, authority and path. In Google's parser, the authority is any text before the first "/",
+# "?" or ";". The lookaheads prevent backtracking, so that "//" or "://" before the authority is
+# never read as the beginning of the path.
 _PATH = re.compile(r"(?://|(?!//))(?:[^/?;#]*://|(?![^/?;#]*://))[^/?;#]*([/?;][^#]*)")
 
 _PREFIX = re.compile(r"[^/?;#]*://[^/?;#]*/")
 
-# What escaping changes: escapes with a lower-case digit, and bytes past ASCII.
+# Escaping changes escapes with a lower-case digit, and bytes past ASCII.
 _PERCENT = ord("%")  # `37 in raw` is much faster than `b"%" in raw`
 _LOOSE_ESCAPE = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
 _LOOSE_BYTES = re.compile(_LOOSE_ESCAPE.pattern + rb"|[\x80-\xff]+")
 _ESCAPED = [b"%%%02X" % byte for byte in range(256)]
 
-# the protocols with a robots.txt, by Google's page
+# The protocols for which a robots.txt is valid (Google's page).
 DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
 ROBOTS_PATH = "/robots.txt"  # case-sensitive, only at the root
 
 _MAX_HOST = 1_000  # characters
-_MAX_NAME = 253  # characters of a host past ASCII; DNS has no longer name
-# characters of a label past ASCII; DNS has no longer label, and punycode takes quadratic time
+# The longest name in DNS, in characters; checked for a host with characters past ASCII.
+_MAX_NAME = 253
+# The longest label in DNS, in characters; checked for the same hosts, because punycode takes
+# quadratic time.
 _MAX_LABEL = 63
 _MAX_PORT = 65_535
-_PORT_DIGITS = 6  # so many are too many
+_PORT_DIGITS = 6  # A port with six significant digits is out of range.
 
-# The ordinary URL, read in one step: nothing to convert, no user-info, no IPv6, no escapes.
+# An ordinary URL, which is read in one step: without upper case, user-info, IPv6 and escapes.
 _PLAIN = re.compile(r"(https?|ftp)://([a-z0-9_-][a-z0-9._-]*)(?::([0-9]{1,5}))?(?=[/?#]|\Z)")
-# Any other: scheme, host and port. At a backslash browsers end the host; other clients read
-# user-info up to an "@" behind it.
+# Any other URL: scheme, host and port. A URL with a backslash in its authority is not accepted:
+# browsers end the host there, and other clients read user-info up to an "@" after it.
 _ODD = re.compile(
     r"([A-Za-z][A-Za-z0-9+.-]*)://(?:[^/?#\\]*@)?"
     r"(\[[0-9A-Fa-f:.]*\]|[^/?#@\\:\[\]]*)(?::([0-9]*))?(?=[/?#]|\Z)"
@@ -47,11 +49,14 @@ _FORBIDDEN_IN_HOST = r"[\x00-\x20\x7f#%/:;<>?@\[\\\]^|]"
 
 
 def path_of(url: str | bytes) -> str:
-    """Return the text that rules are compared with, "/" if `url` has none.
+    """Return the part of `url` that is compared with rules: path, parameters and query, escaped.
 
-    It is path, parameters and query, escaped. As in Google's parser, any text has a path, and a NUL
-    ends it: "//a/b" gives "/b", "example.com?a" gives "/?a", "mailto:a@b" gives "/". Text past
-    ASCII is percent-encoded as UTF-8, and hexadecimal digits become upper case (RFC 9309 2.2.2).
+    As in Google's parser, every text has a path, and a NUL ends the path. "//a/b" gives "/b",
+    "example.com?a" gives "/?a", and "mailto:a@b" gives "/". Characters past ASCII are
+    percent-encoded as UTF-8, and hexadecimal digits become upper case (RFC 9309 2.2.2).
+
+    Raises:
+        TypeError: `url` is neither str nor bytes.
     """
     if isinstance(url, str):
         text = escape_text(url)
@@ -63,23 +68,23 @@ def path_of(url: str | bytes) -> str:
     if not match:
         return "/"
     path = match[1]
-    if "\0" in path:  # Google's parser takes the path as a C string
+    if "\0" in path:  # Google's parser reads the path as a C string.
         path = path.partition("\0")[0]
     return path if path[0] == "/" else "/" + path
 
 
 def prefix_of(url: str) -> str:
-    """Return the beginning of `url`, up to and with the first slash of its path.
+    """Return the beginning of `url`, including the first slash of its path.
 
-    In any other URL that begins like that, the path begins at the same slash. It is "" if `url`
-    does not have the form scheme://authority/path.
+    In every other URL with this beginning, the path starts at the same slash. If `url` does not
+    have the form scheme://authority/path, return "".
     """
     match = _PREFIX.match(url)
     return match[0] if match else ""
 
 
 def escape(raw: bytes) -> bytes:
-    """Percent-encode the bytes past ASCII, and turn escapes into upper case.
+    """Percent-encode the bytes past ASCII, and write escapes in upper case.
 
     Nothing is decoded (Google's parser).
     """
@@ -96,9 +101,9 @@ def _tightened(match: re.Match[bytes]) -> bytes:
 
 
 def escape_text(text: str) -> str:
-    """Return the UTF-8 form of `text`, escaped by `escape`.
+    """Encode `text` as UTF-8 and escape it with `escape`.
 
-    A lone surrogate is encoded as if UTF-8 had it.
+    A lone surrogate is encoded like any other code point.
     """
     if text.isascii() and "%" not in text:
         return text
@@ -106,10 +111,7 @@ def escape_text(text: str) -> str:
 
 
 def as_text(raw: bytes) -> str:
-    """Return UTF-8 as text.
-
-    What is no UTF-8 is percent-encoded, as it is where URLs are compared with rules.
-    """
+    """Decode UTF-8. If `raw` is not UTF-8, percent-encode its bytes past ASCII, as in rules."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -119,7 +121,8 @@ def as_text(raw: bytes) -> str:
 def shown(text: str, limit: int = 200) -> str:
     """Return `text` for a log line.
 
-    Characters that are not printable are escaped, and all after `limit` are cut.
+    Characters that are not printable are escaped. Text after `limit` characters is replaced by
+    "...".
     """
     cut = text if len(text) <= limit else text[:limit] + "..."
     if cut.isprintable():
@@ -128,14 +131,22 @@ def shown(text: str, limit: int = 200) -> str:
 
 
 class Origin(NamedTuple):
-    """The part of the web for which one robots.txt is valid.
+    """The part of the web for which one robots.txt is valid: scheme, host and port.
 
     Source: Google's page, "File location & range of validity".
 
+    >>> from scrapy_gbot_robots import Origin
+    >>> origin = Origin("https", "example.com", 8443)
+    >>> str(origin)
+    'https://example.com:8443'
+    >>> origin.robots_url
+    'https://example.com:8443/robots.txt'
+
     Attributes:
-        scheme: http, https or ftp.
-        host: in lower case and punycode; an IPv6 address is in brackets. A final dot stays.
-        port: also if it is the default.
+        scheme: "http", "https" or "ftp".
+        host: the host in lower case and punycode. An IPv6 address is in brackets. A final dot
+            stays.
+        port: the port, even if it is the default port.
     """
 
     scheme: str
@@ -146,9 +157,19 @@ class Origin(NamedTuple):
     def of(cls, url: str | bytes) -> Origin:
         """Return the origin of an absolute `url`. User-info is ignored.
 
+        >>> from scrapy_gbot_robots import Origin
+        >>> Origin.of("https://www.Example.com/cart?id=7")
+        Origin(scheme='https', host='www.example.com', port=443)
+        >>> Origin.of("https://www.example.com:443/") == Origin.of("https://www.example.com")
+        True
+        >>> Origin.of("/cart")
+        Traceback (most recent call last):
+            ...
+        ValueError: not an absolute URL with a host: /cart
+
         Raises:
-            ValueError: the URL is not http, https or ftp, or has no host, or has an impossible host
-                or port.
+            ValueError: the scheme is not http, https or ftp, the URL has no host, or its host or
+                port is impossible.
         """
         if isinstance(url, bytes):
             url = url.decode("utf-8", "surrogateescape")
@@ -172,7 +193,7 @@ class Origin(NamedTuple):
 
 
 def origin_of_robots_txt(url: str) -> Origin | None:
-    """Return the origin whose robots.txt is at `url`.
+    """Return the origin whose robots.txt has the URL `url`.
 
     Return None if `url` has no origin, or if its path is not exactly /robots.txt.
     """
@@ -185,9 +206,9 @@ def origin_of_robots_txt(url: str) -> Origin | None:
 
 
 def may_resolve(host: str) -> bool:
-    """Whether DNS can have `host`, in the form of `Origin.host`, by its length and its labels.
+    """Return whether the length of `host` and of its labels is possible in DNS (RFC 1035 2.3.4).
 
-    No label is empty, as in "www..example.com" (RFC 1035 2.3.4).
+    `host` has the form of `Origin.host`. An empty label, as in "www..example.com", is not possible.
     """
     name = host.removesuffix(".")
     if len(name) > _MAX_NAME:
@@ -196,7 +217,7 @@ def may_resolve(host: str) -> bool:
 
 
 def is_absolute(url: str) -> bool:
-    """Whether `url` is an absolute http, https or ftp URL."""
+    """Return whether `url` is an absolute http, https or ftp URL."""
     try:
         Origin.of(url)
     except ValueError:
@@ -205,7 +226,7 @@ def is_absolute(url: str) -> bool:
 
 
 def sitemap_url(value: bytes) -> str | None:
-    """Return the URL that the value of a sitemap line is, None if it is not one absolute URL."""
+    """Return the value of a sitemap line as a URL; None if it is not one absolute URL."""
     url = as_text(value)
     if not is_absolute(url) or any(map(is_absolute, url.split()[1:])):
         return None
@@ -215,7 +236,7 @@ def sitemap_url(value: bytes) -> str | None:
 def _odd_origin(url: str) -> Origin:
     parts = _ODD.match(url)
     if not parts:
-        raise ValueError(f"no absolute URL with a host: {shown(url)}")
+        raise ValueError(f"not an absolute URL with a host: {shown(url)}")
     scheme, name, port = parts[1].lower(), parts[2], parts[3]
     if scheme not in DEFAULT_PORTS:
         raise ValueError(f"not an http, https or ftp URL: {shown(url)}")
@@ -227,11 +248,11 @@ def _odd_origin(url: str) -> Origin:
     try:
         return Origin(scheme, _host(name), number)
     except ValueError as error:  # UnicodeError is one
-        raise ValueError(f"no valid host: {shown(url)} ({error})") from None
+        raise ValueError(f"invalid host: {shown(url)} ({error})") from None
 
 
 def _host(name: str) -> str:
-    """Convert `name` as browsers do: unescape, map (UTS 46), lower-case, punycode.
+    """Convert a host as browsers do: unescape it, map it (UTS 46), lower its case, use punycode.
 
     Labels in ASCII are not checked. An IPv6 address is in brackets, and gets its shortest form.
     """
@@ -252,16 +273,16 @@ def _host(name: str) -> str:
     if forbidden:
         raise ValueError(f"character {forbidden[0]!r}")
     if not name.strip("."):
-        raise ValueError("it is empty")
+        raise ValueError("the host is empty")
     return name
 
 
 def _punycode_labels(name: str) -> list[str]:
-    """Map and encode each label.
+    """Map and encode each label of a host.
 
-    Labels that are no IDNA names, such as an emoji, are encoded as browsers do.
+    Labels that are not valid in IDNA, such as an emoji, are encoded as in browsers.
     """
-    import idna  # noqa: PLC0415 - its tables are large, and most hosts are ASCII
+    import idna  # noqa: PLC0415 - the tables are large, and most hosts are ASCII
 
     name = idna.uts46_remap(name, std3_rules=False, transitional=False)
     labels = name.split(".")

@@ -1,7 +1,7 @@
-"""What a robots.txt says about one URL: the answer, the rule that decides, the reason.
+"""The verdict of a robots.txt on one URL: the answer, the rule that decides, and the reason.
 
-A verdict is a value. Log line, exception, stats and command show the same one, so they cannot
-disagree.
+A verdict is a value. The log, the exception, the stats and the command show the same value, so they
+cannot disagree.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ EMPTY_RULE = "only a rule without a path matches"
 NO_MATCH = "no rule matches"
 NO_GROUP = "no group for this user agent"
 ROBOTS_TXT_ITSELF = "a robots.txt itself is never disallowed"  # RFC 9309 2.2.2
-IGNORES_ROBOTS = "this crawler does not heed robots.txt"
+IGNORES_ROBOTS = "this crawler ignores robots.txt"
 
 
 class Rule(NamedTuple):
     """An allow or disallow rule.
 
     Attributes:
-        allow: whether it allows.
-        pattern: its path, percent-escaped, so that it is ASCII. A rule without a path has an empty
-            one.
-        line: the number of its line, from 1.
+        allow: True for an allow rule, False for a disallow rule.
+        pattern: the path of the rule, percent-escaped, so that it is ASCII; "" for a rule without a
+            path.
+        line: the line number, from 1.
     """
 
     allow: bool
@@ -36,7 +36,7 @@ class Rule(NamedTuple):
     line: int
 
     def __str__(self) -> str:
-        """Return the rule as in a robots.txt, printable and of bounded length."""
+        """Return the rule as a line of a robots.txt, printable and of bounded length."""
         field = "Disallow"
         if self.allow:
             field = "Allow"
@@ -47,12 +47,12 @@ class Verdict(NamedTuple):
     """Whether a URL may be fetched, and why.
 
     Attributes:
-        allowed: whether it may.
-        rule: the rule that decides. If none does, a rule without a path, or None.
-        reason: a short English phrase.
-        group: the product token whose rules were used, in lower case, "*" for the global group,
+        allowed: whether the URL may be fetched.
+        rule: the rule that decides. If no rule decides, a rule without a path, or None.
+        reason: a short English phrase for people.
+        group: the product token whose rules were used, in lower case; "*" for the global group;
             None if there is no group.
-        override: the key of the user's override that counted, None if none did.
+        override: the key of the user's override that decided; None if no override decided.
     """
 
     allowed: bool
@@ -62,9 +62,9 @@ class Verdict(NamedTuple):
     override: str | None = None
 
     def __str__(self) -> str:
-        """Return one line for a log.
+        """Return the verdict as one line for a log.
 
-        It is printable and of bounded length, whatever the robots.txt holds.
+        The line is printable and of bounded length, whatever the robots.txt contains.
         """
         answer = "allowed" if self.allowed else "disallowed"
         places = [] if self.rule is None else [f"line {self.rule.line}"]

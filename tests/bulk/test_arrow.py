@@ -78,7 +78,9 @@ def test_column_that_is_there_twice_is_named(name: str) -> None:
 
 def test_column_that_is_called_like_a_crawler_is_refused() -> None:
     batch = pa.record_batch({"url": ["https://a.example/"], "body": [ROBOTS], "a": [1]})
-    with pytest.raises(BulkError, match="^the batch has a column 'a', as a crawler is called: "):
+    with pytest.raises(
+        BulkError, match="^the batch has a column 'a', which is the name of a crawler: "
+    ):
         judge_arrow(batch, ["a", "b"])
     assert judge_arrow(batch, "b").schema.names == ["url", "a", "b"]
 
@@ -93,7 +95,7 @@ def test_column_that_is_called_like_a_crawler_is_refused() -> None:
 )
 def test_column_without_text_is_refused(name: str, column: list[Any]) -> None:
     rows = {"url": ["https://a.example/no"], "status": [200], "body": [ROBOTS], name: column}
-    with pytest.raises(BulkError, match=f"the batch: the column '{name}' holds .*, not text"):
+    with pytest.raises(BulkError, match=f"the batch: the column '{name}' contains .*, not text"):
         judge_arrow(pa.record_batch(rows), "a")
 
 

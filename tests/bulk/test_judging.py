@@ -88,21 +88,25 @@ def test_urls_are_a_list() -> None:
 
 @table(
     "robots, error, said",
-    ([ROBOTS], ValueError, "2 URLs, and what was served for 1"),
-    ({"nothing": ROBOTS}, ValueError, "no absolute URL"),
-    ({"https://a.example": 200}, TypeError, r"what was served is \(status, body\), .* not 200"),
-    ({"https://a.example": [200, ROBOTS]}, TypeError, r"what was served is \(status, body\)"),
-    ([(200, ROBOTS, "more")] * 2, TypeError, r"what was served is \(status, body\)"),
-    (ROBOTS, TypeError, "which origin served what, .* it is not one bytes"),
-    (None, TypeError, "which origin served what, .* it is not one NoneType"),
-    (iter([ROBOTS] * 2), TypeError, "which origin served what, .* it is not one list_iterator"),
+    ([ROBOTS], ValueError, "URLs is 2, and the number of responses is 1"),
+    ({"nothing": ROBOTS}, ValueError, "not an absolute URL"),
+    ({"https://a.example": 200}, TypeError, r"a response is \(status, body\), .* not 200"),
+    ({"https://a.example": [200, ROBOTS]}, TypeError, r"a response is \(status, body\)"),
+    ([(200, ROBOTS, "more")] * 2, TypeError, r"a response is \(status, body\)"),
+    (ROBOTS, TypeError, "a mapping from origins to responses, .* it is not one bytes"),
+    (None, TypeError, "a mapping from origins to responses, .* it is not one NoneType"),
+    (
+        iter([ROBOTS] * 2),
+        TypeError,
+        "a mapping from origins to responses, .* it is not one list_iterator",
+    ),
     ([("OK", ROBOTS)] * 2, TypeError, "a status is a whole number .* not 'OK'"),
     ([("", ROBOTS)] * 2, TypeError, "a status is a whole number"),
     ([("2" * 5_000, ROBOTS)] * 2, TypeError, "a status is a whole number"),
     ([("٢٠٠", ROBOTS)] * 2, TypeError, "a status is a whole number .* not '٢٠٠'"),
     ([(200.5, ROBOTS)] * 2, TypeError, "a status is a whole number"),
     ([(True, ROBOTS)] * 2, TypeError, "a status is a whole number"),
-    ([(200, "user-agent: *")] * 2, TypeError, r"what was served is \(status, body\)"),
+    ([(200, "user-agent: *")] * 2, TypeError, r"a response is \(status, body\)"),
 )
 def test_what_does_not_fit_is_refused(robots: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):

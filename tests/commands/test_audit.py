@@ -330,13 +330,13 @@ LONG = "x" * 2_000_000
     ("u.csv", f"url\n{'x' * 200_000}", "u.csv: field larger than field limit"),
     ("u.csv", f"url\n{LONG}", "u.csv: a line is longer than 1,048,576 bytes"),
     ("u.txt", f"{LONG}\nhttp://a/", "u.txt: a line is longer than 1,048,576 bytes"),
-    ("u.jsonl", "http://a/", "u.jsonl: line 1 is no JSON object"),
-    ("u.jsonl", '{"url": "http://a/"}\n[1]\n', "u.jsonl: line 2 is no JSON object"),
-    ("u.jsonl", "[" * 100_000, "u.jsonl: line 1 is no JSON object"),
+    ("u.jsonl", "http://a/", "u.jsonl: line 1 is not a JSON object"),
+    ("u.jsonl", '{"url": "http://a/"}\n[1]\n', "u.jsonl: line 2 is not a JSON object"),
+    ("u.jsonl", "[" * 100_000, "u.jsonl: line 1 is not a JSON object"),
     ("u.jsonl", '{"link": 1}', "u.jsonl must have one column 'url'; its columns are 'link'"),
     ("u.jsonl", f'{{"url": "{LONG}"}}', "u.jsonl: a line is longer than 1,048,576"),
     ("u.jsonl", '{"url": 7}', "u.jsonl: no line of it is a URL"),
-    ("u.txt", b"\xff\xfeh\0t\0", "u.txt: this is UTF-16; save it as UTF-8"),
+    ("u.txt", b"\xff\xfeh\0t\0", "u.txt: the file is UTF-16; save it as UTF-8"),
     pytest.param("/proc/self/mem", "", "mem: Input/output error\n", marks=needs_proc),
 )
 def test_unreadable_list_is_one_line(name: str, text: str | bytes, said: str, files: Path) -> None:

@@ -176,7 +176,7 @@ def test_verdict_that_no_rule_gave_reads_well_too() -> None:
     robots = RobotsTxt.parse(b"user-agent: a\nuser-agent: google-safety\ndisallow: /")
     assert str(robots.verdict("/", "other")) == "allowed: no group for this user agent"
     ignoring = robots.verdict("/", UserAgent.of("Google-Safety"))
-    assert str(ignoring) == "allowed: this crawler does not heed robots.txt"
+    assert str(ignoring) == "allowed: this crawler ignores robots.txt"
     verdict = Verdict(allowed=False, rule=None, reason="robots.txt unreachable (503)")
     assert str(verdict) == "disallowed: robots.txt unreachable (503)"
 

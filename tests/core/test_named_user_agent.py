@@ -43,14 +43,20 @@ def test_asker_says_what_counts_of_a_name(name: str, source: str, shown: str) ->
 
 @table(
     "name, error",
-    ("123", '"123" names no crawler: a product token has letters, "-" and "_" only'),
+    ("123", '"123" does not name a crawler: a product token has letters, "-" and "_" only'),
     (
         "Google Extended",
-        '"Google Extended" is no name of a crawler: it would be read as "Google"; '
+        '"Google Extended" is not the name of a crawler, because it would be read as "Google"; '
         "did you mean Google-Extended.",
     ),
-    ("my bot", '"my bot" is no name of a crawler: it would be read as "my": a product .*'),
-    ("GPTBot|CCBot", r'"GPTBot\|CCBot" is no name of a crawler: it would be read as "GPTBot".*'),
+    (
+        "my bot",
+        '"my bot" is not the name of a crawler, because it would be read as "my": a product .*',
+    ),
+    (
+        "GPTBot|CCBot",
+        r'"GPTBot\|CCBot" is not the name of a crawler, because it would be read as "GPTBot".*',
+    ),
 )
 def test_name_that_would_be_read_as_another_is_no_asker(name: str, error: str) -> None:
     with pytest.raises(ValueError, match=f"^{error}$"):
@@ -115,7 +121,7 @@ def test_robots_txt_itself_is_never_disallowed(url: str) -> None:
     ("/x", "c", 8, '"*" (line 8): no group names c'),
     ("/x", "*", 8, '"*" (line 8): it names the crawler'),
     ("/x", "AdsBot-Google", None, "none: no group names AdsBot-Google; it ignores *"),
-    ("/x", "Google-Safety", None, "none: this crawler does not heed robots.txt"),
+    ("/x", "Google-Safety", None, "none: this crawler ignores robots.txt"),
 )
 def test_words_for_a_group(url: str, name: str, line: int | None, words: str) -> None:
     robotstxt, crawler = RobotsTxt.parse(ROBOTS_TXT), NamedUserAgent.of(name, "--as").crawler
@@ -132,11 +138,11 @@ def test_words_for_a_file_without_a_group_and_for_a_group_of_another() -> None:
 @table(
     "user_agent, problem",
     ("mybot/1.0 (+https://example.com)", ""),
-    ("FeedFetcher-Google", "which heeds no robots.txt, so this crawl obeys no rules"),
-    ("my bot", 'is read as "my": a product token is letters, "-" and "_" only'),
-    ("Mozilla/5.0 (X11; Linux) Chrome/120.0", "names no crawler of yours"),
-    ("123", "names no crawler of yours"),
-    ("GPTBot/1.2", "the rules for GPTBot count (if that is meant, set GBOT_ROBOTS_USER_AGENTS"),
+    ("FeedFetcher-Google", "which ignores robots.txt, so this crawl obeys no rules"),
+    ("my bot", 'is read as "my", because a product token has letters, "-" and "_" only'),
+    ("Mozilla/5.0 (X11; Linux) Chrome/120.0", "does not name your crawler"),
+    ("123", "does not name your crawler"),
+    ("GPTBot/1.2", "obeys the rules for GPTBot (if you mean that, set GBOT_ROBOTS_USER_AGENTS"),
 )
 def test_user_agent_that_is_no_name_of_ones_own_is_told(user_agent: str, problem: str) -> None:
     assert problem in named_user_agent.problem_of(user_agent)

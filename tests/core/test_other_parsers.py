@@ -35,7 +35,7 @@ def test_note_says_who_and_how_often() -> None:
     assert (
         "Python's urllib (3.9 to 3.14), linkchecker 10.2, Perl's WWW::RobotRules 6.02" in note.text
     )
-    assert note.text.endswith("they see no rules below it (so in 3 more places)")
+    assert note.text.endswith("they see no rules below it (also in 3 more places)")
 
 
 @table(

@@ -38,15 +38,15 @@ def test_user_agent_that_counts_is_found_in_every_place_that_sets_it(
     ("Scrapy/2.14 (+https://scrapy.org)", None),
     (
         "Googlebot",
-        "names a well-known crawler: the rules for Googlebot count "
-        "(if that is meant, set GBOT_ROBOTS_USER_AGENTS = ['Googlebot'])",
+        "names a well-known crawler, so this crawl obeys the rules for Googlebot "
+        "(if you mean that, set GBOT_ROBOTS_USER_AGENTS = ['Googlebot'])",
     ),
-    ("AdsBot-Google", "the rules for AdsBot-Google count (if that is meant"),  # ignores "*"
+    ("AdsBot-Google", "obeys the rules for AdsBot-Google (if you mean that"),  # ignores "*"
     (CHROME, "no robots.txt can address this crawl"),
-    ("1.0 (2)", "names no crawler of yours"),
-    ("bot2000/1.0", 'is read as "bot": a product token is letters'),
-    ("Google Favicon", "the rules for Googlebot-Image count"),  # two words that are a name
-    ("Google-Safety", "names Google-Safety, which heeds no robots.txt, so this crawl obeys no"),
+    ("1.0 (2)", "does not name your crawler"),
+    ("bot2000/1.0", 'is read as "bot", because a product token has letters'),
+    ("Google Favicon", "the rules for Googlebot-Image"),  # two words that are a name
+    ("Google-Safety", "names Google-Safety, which ignores robots.txt, so this crawl obeys no"),
 )
 def test_user_agent_that_names_no_crawler_is_a_warning(user_agent: str, said: str | None) -> None:
     hint = of_project(Settings({"ROBOTSTXT_USER_AGENT": user_agent})).hint

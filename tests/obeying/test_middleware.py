@@ -181,7 +181,7 @@ BY_HAND: dict[str, Any] = {"ADDONS": {}, "ROBOTSTXT_OBEY": True}
         Browser,
         {},
         "the spider's user_agent, 'Mozilla/5.0 (X11; Linux x86_64) Chrome/120.0 "
-        "Safari/537.36', names no crawler of yours, so that no robots.txt can address this "
+        "Safari/537.36', does not name your crawler, so no robots.txt can address this "
         "crawl. Set ROBOTSTXT_USER_AGENT to your crawler's name, such as 'mybot'",
     ),
 )

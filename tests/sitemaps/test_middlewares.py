@@ -94,7 +94,7 @@ async def test_domains_alone_lead_to_their_robots_txt(caplog: pytest.LogCaptureF
 @in_reactor
 async def test_wrong_start_url_is_an_error(caplog: pytest.LogCaptureFixture) -> None:
     await crawl(Sitemaps, start_urls=["nonsense"])
-    assert "ValueError: no absolute URL with a host: nonsense" in caplog.text
+    assert "ValueError: not an absolute URL with a host: nonsense" in caplog.text
 
 
 # A robots.txt for which the spider asks itself: it gets what Scrapy alone would give it, but for what could hurt.

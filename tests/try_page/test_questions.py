@@ -113,7 +113,7 @@ def test_what_counts_of_a_name_is_told() -> None:
     assert answer["notes"] == [
         '"bot2000/1.0" is read as "bot"',
         f'"{header}" is read as "TestBot"',
-        '"123" names no crawler: a product token has letters, "-" and "_" only',
+        '"123" does not name a crawler: a product token has letters, "-" and "_" only',
         'no known crawler is called "GPT-Bot"; did you mean GPTBot?',
     ]
     (note,) = verdicts(b"", "", " ")["notes"]
