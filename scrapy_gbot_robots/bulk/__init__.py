@@ -2,7 +2,7 @@
 
 The package uses `core`, `policy` and `experimental`, so that an answer here is the answer in a
 crawl. `judge` does not need another package; `judge_arrow` needs pyarrow.
-Sources: the sources of `core` and `policy`.
+Source: the sources of `core` and `policy`.
 """
 
 from .arrow import judge_arrow as judge_arrow

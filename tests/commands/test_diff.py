@@ -88,4 +88,4 @@ def test_lines_about_the_use_of_content_are_told(files: Path) -> None:
 def test_agents_too_many_to_compare_are_told(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diff, "changes", lambda old, new: changes(old, new, most_work=0))
     out = run_here("diff", "old.txt", "new.txt", cwd=files).out
-    assert "User-agent: *, mybot\n  ? not compared: " in out
+    assert "User-agent: *, mybot\n  ? not compared, because " in out
