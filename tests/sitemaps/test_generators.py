@@ -12,6 +12,7 @@ from scrapy_gbot_robots.core.lint import findings
 from scrapy_gbot_robots.sitemaps.reader import SitemapReader
 from tools.generators.sites import SITES
 
+from ..support.command import jsonl, run_here
 from ..support.crawls import crawl, in_reactor
 from ..support.rows import row, table
 from ..support.sitemap_web import Hosts, host_stats, parsed
@@ -71,6 +72,24 @@ def test_crawler_of_next_js_without_rules_shares_the_group_below() -> None:
     # RFC 9309, 2.2.1: the rules that follow a run of user-agent lines hold for all of them
     assert not robots.allowed(f"{ORG}/admin/", "examplebot")
     assert robots.allowed(f"{ORG}/admin/", "Googlebot")
+
+
+@table(
+    "name, agent, path, rule",
+    row("hugo", "hugo", "mybot", "/", None),
+    row("jekyll", "jekyll", "mybot", "/admin.html", None),
+    row("datasette", "datasette", "mybot", "/sitemap.xml", 2),
+    row("hexo", "hexo", "mybot", "/admin/", 2),
+    row("next-crawler-without-rules", "next", "examplebot", "/admin/", 8),
+    row("next-search-engine", "next", "Bingbot", "/admin/", 3),
+)
+def test_check_names_the_rule_of_a_generator(
+    name: str, agent: str, path: str, rule: int | None, tmp_path: Path
+) -> None:
+    file = str(DATA / name / "robots.txt")
+    ended = run_here("check", "--json", "--robots", file, "--as", agent, path, cwd=tmp_path)
+    [answer] = jsonl(ended.out)
+    assert (answer["rule"] or {}).get("line") == rule
 
 
 # the reader: what each file lists, and by which day
