@@ -244,8 +244,8 @@ def test_option_for_the_user_agent_has_a_short_form(option: str, tmp_path: Path)
             arguments = [*words.split(), "--robots", "robots.txt", option, name]
             assert run_here(*arguments, cwd=tmp_path).status == status
     for command in ("check", "audit"):
-        words = run_here(command, "--help", cwd=tmp_path).out.replace(",", " ").split()
-        assert {"--user-agent", "--as"} <= {*words}
+        told = run_here(command, "--help", cwd=tmp_path).out.replace(",", " ").split()
+        assert {"--user-agent", "--as"} <= {*told}
 
 
 def test_what_is_probably_a_mistake_is_noted_and_answered(tmp_path: Path) -> None:
