@@ -1,4 +1,4 @@
-"""What a crawl keeps of an origin's robots.txt, its state and rules, and the cache of that."""
+"""The answer that a crawl keeps for an origin, with its state and rules, and a cache of answers."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ from ..policy.verdicts import agreed
 if TYPE_CHECKING:
     from ..core.preferences import Preferences
 
-MOST_BYTES = 128 * 2**20  # of memory for answers, by `CachedAnswer.weight`
-BROKEN_SECS = 60  # until the next look-up after one that failed because of a bug in this plugin
+MOST_BYTES = 128 * 2**20  # All answers in memory take at most this much, by their `weight`.
+# If a look-up fails because of a bug in this plugin, the next one follows after this time.
+BROKEN_SECS = 60
 
-_FEW_AGENTS = 16
-_BYTES_OF_MANY = 2**20  # an answer for more agents than that keeps no more bytes of rules
-_CLOCK_SKEW_SECS = 5.0  # a clock that is set back by less is not noticed
-# of memory for an answer without rules, with its origin and its place in the cache; measured
+_FEW_USER_AGENTS = 16
+# An answer for more user agents than `_FEW_USER_AGENTS` keeps at most this many bytes of rules.
+_BYTES_OF_MANY = 2**20
+_CLOCK_SKEW_SECS = 5.0  # If the clock is set back by less, answers stay good.
+# The measured memory of an answer without rules, with its origin and its place in the cache.
 _BYTES_EACH = 1000
 
 
@@ -41,7 +43,7 @@ class Source(Enum):
     FETCHED = "fetched"  # this process has just fetched it
     ANOTHER = "fetched by another process"  # one that shares the storage, while this process waited
     STORED = "from the storage"  # from an earlier run, or from earlier in this one
-    OVERRIDE = "from an override"  # which says what counts in place of the robots.txt
+    OVERRIDE = "from an override"  # The override replaces the robots.txt.
 
 
 class Answer:
@@ -75,7 +77,7 @@ class Answer:
         self._rules: dict[UserAgent, Rules] = {}
 
     def allowed(self, url: str | bytes, user_agent: UserAgent) -> bool:
-        """Whether `agent` may fetch `url`, also in the forms in which download handlers send it.
+        """Whether `user_agent` may fetch `url`, in every form in which a download handler sends it.
 
         This is faster than `verdict`.
         """
@@ -84,7 +86,7 @@ class Answer:
         return allowed_in_all_forms(self._rules[user_agent], url)
 
     def verdict(self, url: str, user_agent: UserAgent) -> Verdict:
-        """Whether `agent` may fetch `url`, and why.
+        """Whether `user_agent` may fetch `url`, and why.
 
         If only another form of the URL is disallowed, the reason names it.
         """
@@ -93,13 +95,13 @@ class Answer:
         return Verdict(allowed=self.state is State.FULL_ALLOW, reason=self.why)
 
     def preferences(self, url: str, user_agent: UserAgent) -> Preferences:
-        """What the robots.txt says about the use of `url`; nothing if that is disallowed."""
+        """The preferences in the robots.txt on the use of `url`; none if `url` is disallowed."""
         if self.state is not State.RULES:
             return NOTHING_SAID
         return preferences_of(self._rules[user_agent], url)
 
     def crawl_delay(self, user_agent: UserAgent) -> float | None:
-        """The seconds between two requests that the group of `agent` asks for, or None."""
+        """The crawl-delay, in seconds, in the group for `user_agent`, or None."""
         if self.state is not State.RULES:
             return None
         return self._rules[user_agent].crawl_delay
@@ -125,7 +127,7 @@ class ShownAnswer(Answer):
 
 
 class CachedAnswer(Answer):
-    """An answer as the crawl keeps it in memory, and learns more about it."""
+    """An answer as the crawl keeps it in memory, with the facts that change while it is used."""
 
     __slots__ = (
         "ask_again_at",
@@ -153,53 +155,53 @@ class CachedAnswer(Answer):
         source: Source = Source.STORED,
         override: Override | None = None,
     ) -> None:
-        """Make the answer for `origin` from a decision; `override` is the one behind that."""
+        """Make the answer for `origin` from a decision, which may come from an `override`."""
         super().__init__(origin, decision, status, source)
         self.override: Final = override
         # These three are in seconds since the epoch.
         self.given_at = time.time()  # when this answer was made
         self.ask_at = decision.ask_at  # when robots.txt must be fetched again
-        self.refresh_at = decision.refresh_at  # when it may be
-        # For `patience`; times are on the monotonic clock.
+        self.refresh_at = decision.refresh_at  # when robots.txt may be fetched again
+        # The following facts are for `patience`. Their times are on the monotonic clock.
         self.temporary = decision.temporary  # robots.txt is unreachable, and the policy decided
         # Robots.txt is unreachable, so everything is disallowed. Requests may wait.
         self.bars_for_now: Final = self.temporary and self.state is State.FULL_DISALLOW
-        self.outage: Outage | None = decision.outage  # what is known of that; None after a bug
+        self.outage: Outage | None = decision.outage  # None if there is none, or after a bug
         self.asked_at = time.monotonic()  # the same moment as `given_at`
         self.ask_again_at = self.asked_at + self.ask_at - self.given_at
         self.since = self.asked_at  # when this crawl first noticed the outage
-        self.portion = 0  # so many requests may be given up now
-        self.next_portion_at = 0.0  # when that may become more
-        # Of its body, in hexadecimal, if there is one and a setting needs it.
+        self.portion = 0  # how many of the waiting requests may be forbidden now
+        self.next_portion_at = 0.0  # when the next portion may begin
+        # The digest of the body, in hexadecimal, if there is a body and a setting needs the digest.
         self.robots_sha256: str | None = None
-        self.weight = _BYTES_EACH  # roughly how many bytes of memory this takes
-        self.counted_weight = 0  # as the cache has counted it
+        self.weight = _BYTES_EACH  # roughly how many bytes of memory the answer takes
+        self.counted_weight = 0  # the weight when the cache counted it
 
     def go_on_from(self, before: CachedAnswer) -> None:
-        """Take over what `before`, the answer until now, knows that still holds."""
-        if before.temporary and self.temporary:  # the outage goes on
+        """Take over the facts of `before`, the answer until now, that are still true."""
+        if before.temporary and self.temporary:  # The outage goes on.
             self.since = before.since
             self.portion = before.portion
             self.next_portion_at = before.next_portion_at
         if self.fetched_at and before.fetched_at == self.fetched_at:  # the same robots.txt
             self._rules.update(before._rules)
             self.weight = before.weight
-            # it was no fetch of ours: the pause after our last try to refresh goes on
+            # This process did not fetch it, so the pause after its last refresh goes on.
             self.refresh_at = max(self.refresh_at, before.refresh_at)
 
     @property
     def failure(self) -> Failure | None:
-        """What the last fetch failed of; None if it did not, or a status code says all."""
+        """Why the last fetch failed; None if it did not fail, or if the status is the reason."""
         if self.outage is None:
             return None
         return self.outage.failure
 
     def is_waited_for(self, request: Request | None = None) -> bool:
-        """Whether `request` should wait for a better answer; None: whether any should.
+        """Whether `request`, or with None any request, should wait for a better answer.
 
-        Nothing waits if this crawl's own code drops the request for the robots.txt: the next one
-        would fare no better. A request with meta.PROBE only tries whether a server is there, so it
-        waits only if one has sent a response.
+        If this crawl's own code drops the request for the robots.txt, no request waits, because the
+        next request for it would be dropped as well. A request with meta.PROBE only checks if there
+        is a server, so it waits only if a server has sent a response.
         """
         if not self.bars_for_now or self.failure in NOT_ASKED:
             return False
@@ -208,36 +210,36 @@ class CachedAnswer(Answer):
         return not request.meta.get(PROBE)
 
     def verdict_beside(self, url: str, user_agent: UserAgent, override: Override) -> Verdict:
-        """The `verdict` on a URL that it disallows, with the paths that `override` allows."""
+        """The verdict on a `url` that this answer disallows, if `override` allows some paths."""
         rules = self._rules[user_agent] if self.state is State.RULES else None
         return agreed(url, self.verdict(url, user_agent), rules, override)
 
     def is_good(self, now: float) -> bool:
-        """Whether the answer still counts at `now`.
+        """Whether the answer can be used at `now`, in seconds since the epoch.
 
-        It does not if it is from the future: the clock was set back.
+        An answer from the future is not good, because the clock was set back.
         """
         return self.given_at - _CLOCK_SKEW_SECS <= now < self.ask_at
 
     def knows(self, user_agent: UserAgent) -> bool:
-        """Whether `verdict` and `allowed` can be called with `agent`."""
+        """Whether `verdict` and `allowed` can be called with `user_agent`."""
         return self.state is not State.RULES or user_agent in self._rules
 
     def takes_long(self, url: str, user_agent: UserAgent) -> bool:
-        """Whether `allowed` and `verdict` may take milliseconds, as with hostile rules.
+        """Whether `allowed` and `verdict` may take milliseconds, so that a thread should call them.
 
-        Call them in a thread then.
+        Hostile rules take that long.
         """
         return self.state is State.RULES and takes_long(self._rules[user_agent], url)
 
     def add_rules(self, robotstxt: RobotsTxt, user_agents: Iterable[UserAgent]) -> None:
-        """Hold the rules for more crawlers. If there are too many, the oldest are dropped."""
+        """Add the rules for more user agents. If there are too many, the oldest are dropped."""
         for user_agent in user_agents:
             if user_agent in self._rules:
                 continue
             rules = self._rules[user_agent] = robotstxt.rules_for(user_agent)
             self.weight += weight_of(rules)
-            while len(self._rules) > _FEW_AGENTS and self.weight > _BYTES_OF_MANY:
+            while len(self._rules) > _FEW_USER_AGENTS and self.weight > _BYTES_OF_MANY:
                 self.weight -= weight_of(self._rules.pop(next(iter(self._rules))))
 
 
@@ -247,9 +249,9 @@ class AnswerCache:
     The least recently used ones make room for new ones.
 
     Args:
-        most_answers: the most answers.
-        most_bytes: the most bytes of all answers together, by their `weight`. The newest is cached
-            whatever its weight.
+        most_answers: the bound on the number of answers.
+        most_bytes: the bound on the sum of their `weight`s. The newest answer is cached whatever
+            its weight.
     """
 
     def __init__(self, most_answers: int, most_bytes: int = MOST_BYTES) -> None:
@@ -261,14 +263,15 @@ class AnswerCache:
         self._bytes = 0  # the sum of their weights as counted; they may learn more rules later
 
     def get(self, origin: Origin) -> CachedAnswer | None:
-        """The answer of `origin`, or None. This counts as a use."""
+        """Return the answer of `origin`, or None. It becomes the most recently used one."""
         answer = self._answers.pop(origin, None)
         if answer is not None:
-            self._answers[answer.origin] = answer  # so that no second `Origin` stays in memory
+            # With this key, no second `Origin` stays in memory.
+            self._answers[answer.origin] = answer
         return answer
 
     def put(self, answer: CachedAnswer) -> None:
-        """Cache `answer`, in place of the last one of its origin."""
+        """Cache `answer`, and remove the last answer of its origin."""
         if answer.origin in self._answers:
             self._remove(answer.origin)
         self._answers[answer.origin] = answer
@@ -284,7 +287,7 @@ class AnswerCache:
 
 
 def answer_of(override: Override, origin: Origin) -> CachedAnswer:
-    """Return the answer of `override` for `origin`; it does not know the rules of a crawler yet.
+    """Return the answer of `override` for `origin`. It has no rules of any user agent yet.
 
     No request waits for it, and the site's own robots.txt is not fetched.
     """
@@ -292,7 +295,7 @@ def answer_of(override: Override, origin: Origin) -> CachedAnswer:
 
 
 def failed_look_up(origin: Origin) -> CachedAnswer:
-    """Make the answer if a fault of this plugin ended the look-up of `origin`.
+    """Return the answer for `origin` after a bug in this plugin has ended its look-up.
 
     It disallows everything for a minute. Requests may wait for the next look-up.
     """

@@ -1,19 +1,20 @@
-"""What an origin's robots.txt says: from memory, from the storage, or by one fetch for all.
+"""The look-up of an origin's answer: in memory, in the storage, or by one fetch for all.
 
 Requests that need the same unknown origin share one *pending look-up*, whatever their user agents.
-It runs in the background and belongs to no request: cancelling one does not affect the others.
-`_entry` gets the stored entry, or one that this process or another has fetched; `_answer_from`
-decides what the entry means now, reads the rules for all agents that asked, caches the answer and
-calls signal handlers. A request that comes after the rules have been read asks once more: the next
-look-up finds the entry in the storage. An answer in use gets its look-up ahead of time.
+It runs in the background and belongs to no request, so cancelling a request does not affect the
+other requests. `_entry` gets the entry from the storage, or after a fetch by this process or
+another. `_answer_from` decides what the entry means now, reads the rules for all user agents that
+need them, caches the answer and calls signal handlers. If a request needs the rules for another
+user agent after that, the next look-up finds the entry in the storage. If an answer is in use, its
+look-up begins ahead of time.
 
 A *lease* in the storage is the right to fetch one origin, so that processes share one fetch. It is
-no lock: it can run out while its holder still fetches, and the storage can fail. Two fetches are
-harmless: the later entry replaces the earlier.
+not a lock, because it can run out while its holder still fetches, and the storage can fail. Two
+fetches do no harm, because the later entry replaces the earlier one.
 
-Warning: a look-up must finish in whatever way it ends, also if it is cancelled or fails, since
-nothing else wakes the waiting requests. It must not await handlers of signals: a handler may
-request a page of the same origin, which waits for this very look-up.
+Warning: a look-up must finish even if it is cancelled or fails, because nothing else wakes the
+waiting requests. It must not await signal handlers, because a handler may request a page of the
+same origin, and that page waits for this look-up.
 """
 
 from __future__ import annotations
@@ -40,11 +41,12 @@ from ..storage.client import StorageClient
 from .answer import AnswerCache, CachedAnswer, Source, answer_of, failed_look_up
 from .events import CrawlEvents, tell_of
 
-# A hostile body of that size takes 8 ms to read, an ordinary one less than 1.
+# A thread reads longer bodies. A hostile body of this size takes 8 ms to read, an ordinary one less
+# than 1 ms.
 READ_IN_THREAD_BYTES = 32 * 2**10
-MOST_USER_AGENTS = 16  # whose rules one look-up reads
-_REFRESH_AGAIN_SECS = 10.0  # an answer in use is not refreshed more often than this
-# Pauses between looks whether the holder of the lease is done.
+MOST_USER_AGENTS = 16  # One look-up reads the rules for this many user agents.
+_REFRESH_AGAIN_SECS = 10.0  # The shortest time between two refreshes of an answer in use.
+# The pauses while another process has the lease, before the storage is asked again.
 _FIRST_POLL_SECS = 0.05
 _LONGEST_POLL_SECS = 1.0
 
@@ -64,23 +66,23 @@ class NeededUserAgents(list[UserAgent]):
 
 @dataclass(slots=True, eq=False)
 class PendingLookup:
-    """A look-up under way, made as `request` would be fetched."""
+    """A look-up that is running. Its fetch takes the proxy and other meta from `request`."""
 
     origin: Origin
     request: Request
     user_agents: NeededUserAgents
-    # Called at the end. None: it is ahead of time, and what another process fetches, this one need
-    # not fetch.
+    # It is called at the end. Without it, the look-up is a refresh ahead of time, which does not
+    # wait for the fetch of another process.
     then: Callable[[CachedAnswer | None], object] | None = None
-    answer: CachedAnswer | None = None  # in the end; None if the look-up was cancelled
+    answer: CachedAnswer | None = None  # None until the end, or if the look-up was cancelled
 
 
 class Lookup:
-    """Answers by origin, for one crawl.
+    """The answers of one crawl, by origin.
 
     Attributes:
-        storage: where entries are kept.
-        is_closing: whether nothing is looked up any more.
+        storage: keeps the entries.
+        is_closing: whether the crawl is closing, so that no look-up begins any more.
     """
 
     def __init__(
@@ -99,9 +101,11 @@ class Lookup:
         self._began_at = time.time()
 
     def cached(self, origin: Origin, user_agent: UserAgent) -> CachedAnswer | None:
-        """The answer for `origin` in memory; None unless it is good and knows `agent`'s rules.
+        """Return the answer for `origin` in memory.
 
-        If an override counts for `origin`, its answer is made, cached, and told `agent`'s rules.
+        Return None if the answer is not good, or does not know the rules for `user_agent`. If an
+        override replaces the robots.txt of `origin`, this method makes and caches its answer, which
+        knows these rules.
         """
         now = time.time()
         answer = self._cache.get(origin)
@@ -118,23 +122,23 @@ class Lookup:
         return answer
 
     def agreement(self, origin: Origin) -> Override | None:
-        """The override that allows paths of `origin` besides its robots.txt now; None if none."""
+        """Return the override that now allows paths of `origin` beside its robots.txt, or None."""
         override = self._overrides.of(origin, time.time())
         if override is None or override.replaces:
             return None
         return override
 
     def last(self, origin: Origin) -> CachedAnswer | None:
-        """The last answer for `origin` in memory, even if it is good no more."""
+        """Return the last answer for `origin` in memory, even if it is no longer good."""
         return self._cache.get(origin)
 
     def known_answer(
         self, origin: Origin, user_agent: UserAgent, request: Request
     ) -> CachedAnswer | None:
-        """Return the `cached` answer that `request` gets.
+        """Return the `cached` answer that `request` gets, or None.
 
-        It is counted, unless the request may wait for a better one. A look-up starts if the answer
-        is soon stale. Until that has ended, requests still get the old answer.
+        The answer is counted, unless the request may wait for a better one. If the answer is soon
+        stale, a look-up begins. Until that has ended, requests still get the old answer.
         """
         answer = self.cached(origin, user_agent)
         if answer is None:
@@ -180,14 +184,11 @@ class Lookup:
             pending.user_agents.need(user_agent)
 
     def tell(self) -> None:
-        """Bring the stats up to date that are counted for each request."""
+        """Update the stats that each request changes."""
         self._events.tell()
 
     def abandon(self) -> None:
-        """Cancel all look-ups and start no more.
-
-        The answer of those, and of later ones, is None.
-        """
+        """Cancel all look-ups, and begin no more. The answers of all these look-ups are None."""
         if not self.is_closing:
             self.is_closing = True
             self._background.cancel()
@@ -205,7 +206,7 @@ class Lookup:
         try:
             pending.answer = await self._answer_from(pending, *await self._entry(pending))
         except Exception as error:
-            if self.is_closing:  # it was cancelled
+            if self.is_closing:  # The look-up was cancelled.
                 raise
             self._events.failed("Looking up", pending.origin, error)
             pending.answer = failed_look_up(pending.origin)
@@ -219,13 +220,13 @@ class Lookup:
     async def _answer_from(
         self, pending: PendingLookup, entry: Entry, source: Source
     ) -> CachedAnswer:
-        """Turn an entry into an answer for the agents that asked; cache it, and tell the crawl."""
+        """Make an answer from an entry, for all user agents that need it; cache and announce it."""
         before, settings = self._cache.get(pending.origin), self._settings
         if before is not None and before.override is not None:
-            before = None  # it has run out, and says nothing of the site
+            before = None  # The override has run out. Its answer is not about the site's own file.
         decision = decide(entry, time.time(), settings.policy)
         if entry.outage is not None and decision.copy is not None and source is Source.FETCHED:
-            source = Source.STORED  # the fetch has failed, and the copy from before counts
+            source = Source.STORED  # The fetch has failed, and the copy from before it decides.
         status = getattr(entry.outage or entry.copy, "status", None)
         answer = CachedAnswer(pending.origin, decision, status, source)
         if before is not None:
@@ -248,10 +249,10 @@ class Lookup:
     # One fetch for all processes that share a storage.
 
     async def _entry(self, pending: PendingLookup) -> tuple[Entry, Source]:
-        """Return a good entry: one that is stored, or that this or another process now fetches.
+        """Return a good entry from the storage, or after a fetch by this process or another.
 
-        A look-up ahead of time fetches though the stored entry is good, unless another process has
-        the lease: then the stored entry will do.
+        A look-up ahead of time also fetches if the stored entry is good. But if another process has
+        the lease, it returns the stored entry.
         """
         origin = str(pending.origin)
         is_good = partial(self._is_good, ahead=pending.then is None)
@@ -276,20 +277,21 @@ class Lookup:
     async def _fetch(
         self, origin: Origin, entry: Entry | None, request: Request
     ) -> tuple[Entry, Source]:
-        """Fetch a robots.txt, and return what `entry`, the stored one, has become by that.
+        """Fetch a robots.txt; return the new entry, which replaces the stored `entry`.
 
-        It is stored, and the lease that `StorageClient.find` has taken is given back; by
-        `StorageClient.close`, if this is cancelled.
+        The new entry is stored, and the lease that `StorageClient.find` has taken ends. If this
+        method is cancelled, `StorageClient.close` ends the lease.
 
-        That a middleware of this project has dropped the request, or that its own `Fetcher` has
-        failed, is for this crawl alone, and is not stored. Nor is a refusal that may be a proxy's.
+        Three outcomes concern this crawl alone and are not stored: a middleware of the project has
+        dropped the request, the project's own `Fetcher` has failed, or a proxy may have denied the
+        access.
         """
         began = time.monotonic()
         try:
             outcome = await self._fetcher.fetch(origin, request)
-        except CancelledError:  # an Exception, unlike asyncio's own
+        except CancelledError:  # Twisted's class is an `Exception`, unlike asyncio's.
             raise
-        except Exception as error:  # a bug in a `Fetcher` of the project's, or in ours
+        except Exception as error:  # This is a bug in the project's own `Fetcher`, or in ours.
             self._events.failed("Fetching", origin, error)
             outcome = failed(Failure.FETCHER, f"{type(error).__name__}: {error}")
         latest = renew(entry, outcome, time.time(), self._settings.policy)
@@ -303,10 +305,10 @@ class Lookup:
         return latest, Source.FETCHED
 
     def _is_good(self, entry: Entry | None, *, ahead: bool = False) -> bool:
-        """Whether `entry` will do without a fetch; `ahead` of time: without a refresh."""
+        """Whether `entry` can be used without a fetch; if `ahead` is true, without a refresh."""
         now = time.time()
         decision = decide(entry, now, self._settings.policy)
-        # an earlier run found no server: this one tries once
+        # If an earlier run found no server, this run tries once.
         if is_to_be_confirmed(decision, self._began_at):
             return False
         if ahead:
