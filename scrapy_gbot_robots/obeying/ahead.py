@@ -1,8 +1,9 @@
 """How far sitemap files are read ahead of the pages that they list.
 
-Pages that wait in the room are counted by their download slot. A file is read on only while few
-wait, so that memory does not grow with what a site lists. Of the files that wait in a slot, the one
-that was begun first goes on first: it ends, and its body leaves memory.
+Pages that wait in the room are counted by their download slot. A file is read further only while
+few pages wait, so that memory does not grow with the number of pages that a site lists. If several
+files wait in a slot, the file that was begun first goes on first, because its body leaves memory
+when it ends.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from twisted.internet.defer import Deferred
 from ..engine import DownloadSlots, is_backed_out, is_closing
 from ..meta import SITEMAP
 
-BACK_SECS = 1.0  # a file that goes on comes back sooner, for its next requests, unless it has ended
+# A file that goes on calls `wait` again within this time, unless it has ended.
+BACK_SECS = 1.0
 
 
 class PagesAhead:
@@ -32,13 +34,14 @@ class PagesAhead:
         self._crawler = crawler
         self._slots = slots
         self._pages: Counter[str] = Counter()  # by slot
-        # The files that wait, by slot and number: how many pages may be left, and what ends it.
+        # The files that wait, by slot and number. The values are the bound on the pages that are
+        # left, and a Deferred that ends the wait.
         self._files: dict[str, dict[int, tuple[int, Deferred[None]]]] = {}
-        # The file that went on last though many pages were left, and when it did.
+        # The last file that went on although many pages were left, and when it did.
         self._went_on = (0, float("-inf"))
 
     def add(self, slot: str, request: Request, number: int = 1) -> None:
-        """Count `request` in `slot`, if it is for a page; with `number` -1, count one less."""
+        """Count `number` more requests in `slot` (1 or -1), if `request` is for a page."""
         if SITEMAP in request.meta:
             return
         self._pages[slot] += number
@@ -49,14 +52,19 @@ class PagesAhead:
                 self._let_go(slot)
 
     async def wait(self, request: Request, most: int, file: int) -> bool:
-        """Wait until fewer than `most` pages are left in the slot of `request`, which is in a file.
+        """Wait until fewer than `most` pages are left in the slot of `request`.
 
-        Scrapy downloads nothing while the bodies that it holds are too large in all: then one of
-        the files that wait goes on at once. Each file of a crawl has a `file` number; the file
-        that was begun first has the smallest one.
+        While the bodies in memory are too large in all, Scrapy downloads nothing. In that case one
+        of the files that wait goes on at once.
+
+        Args:
+            request: the next request from the file.
+            most: the number of pages.
+            file: the number of the file. The file that was begun first has the smallest number.
 
         Returns:
-            False: the crawl closes, and the rest of the file would be lost with the room.
+            True if the file may be read further. False if the crawl closes, because the rest of
+            the file would be lost with the room.
         """
         slot = self._slots.key(request)
         while self._pages[slot] >= most:
@@ -73,7 +81,7 @@ class PagesAhead:
         return True
 
     def look(self) -> None:
-        """Let those go on that may, though no page has left the room; all if the crawl closes."""
+        """Let files go on that may, even if no page has left the room; all if the crawl closes."""
         is_free = is_backed_out(self._crawler)
         for slot in [*self._files]:
             self._let_go(slot, is_free=is_free)
@@ -81,9 +89,10 @@ class PagesAhead:
             self._let_go(next(iter(self._files)), is_free=True)
 
     def _is_next(self, file: int) -> bool:
-        """Whether `file` goes on though many pages are left: one file at a time.
+        """Whether `file` is the one file that now goes on although many pages are left.
 
-        It is the one that did so last, or the first one when that has not come back for a second.
+        It is the file that did so last. If that file has not come back within BACK_SECS, it is the
+        file that was begun first.
         """
         now = time.monotonic()
         last, at = self._went_on
@@ -95,7 +104,7 @@ class PagesAhead:
         return True
 
     def _let_go(self, slot: str, *, is_free: bool = False) -> None:
-        """Let the first file of `slot` look again, if few pages are left or `is_free`."""
+        """Wake the first file of `slot`, if few pages are left or `is_free` is true."""
         file = min(self._files[slot])
         most, over = self._files[slot][file]
         if is_free or self._pages[slot] < most:

@@ -1,13 +1,14 @@
-"""`GBOT_ROBOTS_CRAWL_DELAY`: the crawl-delay that a robots.txt asks for, kept by Scrapy's slots.
+"""The crawl-delay of a robots.txt, applied to Scrapy's slots (`GBOT_ROBOTS_CRAWL_DELAY`).
 
-Google ignores the field (Google's page, "Syntax"), and RFC 9309 does not have it: this is off by
-default. Whenever a request reaches a slot, the delay is set again before Scrapy looks at the slot's
-queue. So it does not matter when Scrapy deletes an unused slot, or which other origins use that
-slot: the longest that was asked for counts, also when a robots.txt asks for less later.
+It is off by default, because Google ignores the field (Google's page, "Syntax"), and RFC 9309 does
+not define it. Whenever a request reaches a slot, the delay is set again before Scrapy looks at the
+slot's queue. So it does not matter when Scrapy deletes an unused slot, or which other origins use
+the slot. The longest crawl-delay that was found for a slot applies, even if a robots.txt later has
+a shorter one.
 
-As any delay of Scrapy's, it is kept between the times at which a slot lets requests go. At the
-server two of them can be closer: a busy process may send the first one late, and slots that the
-user names for one host are as many rows of requests.
+Like any delay of Scrapy, it is the time between two requests that leave a slot. Two requests can
+arrive at the server in less time, because a busy process may send the first one late, or because
+the user gives one host several slots.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ from ..settings import GbotSettings
 from .answer import CachedAnswer
 
 _SLOT = "download_slot"  # Scrapy's request.meta key
-# The attribute of a slot that makes its delay random; 0: it is not. The second is of Scrapy 2.14
-# to 2.18.
+# The attribute of a slot that makes its delay random, unless it is 0. The second name is from
+# Scrapy 2.14 to 2.18.
 _RANDOMNESS = ("jitter", "randomize_delay")
 
-_MOST_SLOTS = 10_000  # that are remembered; the next request of another one says it again
+# The delays of this many slots are stored. The next request of another slot stores its delay again.
+_MOST_SLOTS = 10_000
 
 logger = logging.getLogger(__name__)
 
@@ -43,24 +45,25 @@ class CrawlDelays:
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
         self._longest_secs = settings.crawl_delay
-        # By request on its way to the downloader: the origin whose robots.txt asks for a delay,
-        # and for how many seconds.
+        # For each request on its way to the downloader, the origin whose robots.txt has a
+        # crawl-delay, and the delay in seconds.
         self._asked: WeakKeyDictionary[Request, tuple[Origin, float]] = WeakKeyDictionary()
-        # The longest that was asked for, by slot.
+        # The longest crawl-delay, in seconds, by slot.
         self._secs: LocalCache[str, float] = LocalCache(_MOST_SLOTS)
         self._slots = DownloadSlots(crawler)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
 
     def _spider_opened(self) -> None:
-        """Raise delays again after each response: AutoThrottle may have lowered them.
+        """Raise delays again after each response, because AutoThrottle may have lowered them.
 
-        Handlers are called in the order in which they were connected, so this one comes late.
+        Signal handlers are called in the order in which they were connected, so this handler is
+        connected late.
         """
         self._crawler.signals.connect(self._raise_delay, signals.response_downloaded)
 
     def note_delay(self, request: Request, answer: CachedAnswer, user_agent: UserAgent) -> None:
-        """Note the crawl-delay for `agent`; it is applied when `request` reaches the downloader.
+        """Note the crawl-delay for `user_agent`, to apply it when `request` reaches the downloader.
 
         The request goes through the slot of its host, unless the code that made the request chose
         another slot. Scrapy alone would leave a redirected request in the slot of the first host.
@@ -69,12 +72,12 @@ class CrawlDelays:
         meta = request.meta
         if meta.get(_SLOT) in {None, meta.get(OWN_SLOT)}:
             meta.pop(_SLOT, None)
-            meta[OWN_SLOT] = ""  # the downloader chooses one
+            meta[OWN_SLOT] = ""  # The downloader chooses the slot.
 
     def _reached_downloader(self, request: Request) -> None:
-        """Raise the delay of the slot that `request` has reached, if its robots.txt asks for more.
+        """Raise the delay of the slot of `request`, if the crawl-delay of its robots.txt is longer.
 
-        That comes before the slot lets requests go. The slot is noted as not chosen by the user.
+        This happens before the slot sends requests. The slot is marked as not chosen by the user.
         """
         key = request.meta[_SLOT]
         if OWN_SLOT in request.meta:
@@ -102,5 +105,5 @@ class CrawlDelays:
             slot.delay = max(slot.delay, self._secs[key])
             for name in _RANDOMNESS:
                 if hasattr(slot, name):
-                    setattr(slot, name, 0)  # a random delay could be shorter
-                    break  # Scrapy warns of the older name
+                    setattr(slot, name, 0)  # A random delay could be shorter.
+                    break  # Scrapy warns of the older name.

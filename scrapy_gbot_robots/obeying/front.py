@@ -1,23 +1,24 @@
-"""The front of a scheduler: what it hands out goes through the crawl's room.
+"""The front of a scheduler, which sends its requests through the room of the crawl.
 
 The add-on sets `SCHEDULER` to a subclass of the user's class, Scrapy's own or any other.
 
     engine  <---  room  <---  their scheduler (disk, Redis, ...)
 
-* Scrapy's scheduler in a crawl without `JOBDIR`: the room takes the place of its queue in memory.
-  So requests come straight into it, behind the duplicate filter, and its order is Scrapy's.
-* Any other: what is ready in the room goes first. Then the front takes a request from the
-  scheduler; if that has to wait, it is held in the room, and the front takes the next one, for at
-  most `PULL_SECS`. It takes none while it holds what it can use (`_holds_enough`), so that other
-  processes get their share of a queue that they share, and files keep what is in them. Of a queue
-  that is not in Scrapy's files it looks a few requests ahead (`LOOK_AHEAD`), though one can go on.
-  When the crawl closes, what is held goes back. So queues and files are the scheduler's own.
+* With Scrapy's scheduler in a crawl without `JOBDIR`, the room takes the place of the queue in
+  memory. Requests come into the room after the duplicate filter, and leave it in Scrapy's order.
+* With any other scheduler, requests that are ready in the room go first. After these, the front
+  takes a request from the scheduler. If that request has to wait, the room holds it, and the front
+  takes the next one, for at most `PULL_SECS`. The front takes none while it holds enough
+  (`_holds_enough`), so that other processes get their share of a shared queue, and requests in
+  files stay there. If the queue is not in Scrapy's files, the front looks a few requests ahead
+  (`LOOK_AHEAD`) even if one request can go on. When the crawl closes, held requests go back.
 
-While their scheduler fails, such as when its Redis is away, what is held stays held. The front
-serves that, and asks their scheduler again after `ASK_AGAIN_SECS`, as the engine's heartbeat would.
+While the user's scheduler fails, for example because its Redis is down, the room keeps its
+requests. The front serves these, and calls the scheduler again after `ASK_AGAIN_SECS`, which is the
+interval of the engine's heartbeat.
 
-A crawl that is asked to stop before its engine runs is not closed: Scrapy ends the process, or goes
-on. The front holds nothing then, so that no more is lost than without it.
+If a crawl is asked to stop before its engine runs, Scrapy does not close it, but ends the process
+or goes on. The front holds no request at that time, so no more requests are lost than without it.
 """
 
 from __future__ import annotations
@@ -44,28 +45,32 @@ from .room import Room
 from .subject import restore, returned
 
 MOST_HELD = 10_000  # requests
-MOST_OF_A_SLOT = 100  # if Scrapy's queue on disk knows slots
-# The front holds so many requests that can go on, or soon will: times CONCURRENT_REQUESTS, but no
-# fewer than it looks ahead.
+MOST_OF_A_SLOT = 100  # The bound on held requests of a slot, if Scrapy's queue on disk knows slots.
+# How many usable requests the front holds, as a multiple of CONCURRENT_REQUESTS. It is at least
+# LOOK_AHEAD.
 USABLE = 2
-# So a process that downloads few at a time asks the next host for its robots.txt before its turn.
-# Of a queue that may be shared, so many are held while one can go on. Who is killed loses them.
+# How many requests of a queue that may be shared are held, even if one of them can go on. So a
+# process that downloads few requests at a time gets the robots.txt of the next host early. If the
+# process is killed, it loses these requests.
 LOOK_AHEAD = 20
-SURPLUS = 3  # above so many times as many, some go back, as when an unreachable host answers
-DOUBLE_SECS = 0.5  # after which the front takes twice as many of sites whose look-up is late
-PULL_SECS = 0.01  # for one request that goes on
+# Above this multiple of the usable requests that the front should hold, requests go back to the
+# scheduler, for example when an unreachable host recovers.
+SURPLUS = 3
+DOUBLE_SECS = 0.5  # Each time this has passed, twice as many requests of late sites may be held.
+PULL_SECS = 0.01  # The longest time for finding one request that can go on.
 ASK_AGAIN_SECS = 5.0
-GIVE_BACK_SECS = 10.0  # after the first failure, for all that is left when the crawl closes
+GIVE_BACK_SECS = 10.0  # At close, requests are given back for this long after the first failure.
 
 logger = logging.getLogger(__name__)
 
 
 class RoomAsQueue:
-    """The room in the place of the queue in memory of Scrapy's scheduler.
+    """An adapter that lets the room take the place of the memory queue of Scrapy's scheduler.
 
     Args:
+        room: the room.
         queue: the class of Scrapy's queues for requests.
-        start_queue: the class of its queues for start requests; None: they have none.
+        start_queue: the class of Scrapy's queues for start requests; None if there are none.
     """
 
     def __init__(self, room: Room, queue: type, start_queue: type | None) -> None:
@@ -86,36 +91,37 @@ class RoomAsQueue:
         if self._start_queue is not None and request.meta.get("is_start_request"):
             queue, is_start = self._start_queue, True
         step = -1
-        # Those that come back do so in the order in which they went.
+        # Requests that come back keep the order in which they were handed out.
         if queue is FifoMemoryQueue or RETURNED in request.meta:
             step = 1
         self._room.put(request, is_start=is_start, step=step)
 
 
 class Front:
-    """What a scheduler with a front does before the user's own class, the next in `__mro__`."""
+    """A mixin that comes before the user's scheduler class in `__mro__`."""
 
-    _room: Room | None = None  # None: the crawl obeys no robots.txt, or is not open
+    _room: Room | None = None  # None if the crawl obeys no robots.txt, or is not open
     _crawler: Any = None
     _most_usable = 0
-    _look_ahead = 0  # so many requests are held while one can go on
-    _slots_on_disk: Collection[str] = ()  # with requests, if Scrapy's queue knows slots
-    _ask_at = 0.0  # on the monotonic clock: when to ask the scheduler again after it has failed
-    _last_error: Exception | None = None  # None: it has not failed, or works again
+    _look_ahead = 0  # how many requests are held even if one can go on
+    # The slots with requests in Scrapy's queue on disk, if that queue knows slots.
+    _slots_on_disk: Collection[str] = ()
+    _ask_at = 0.0  # when to call the scheduler again after a failure, on the monotonic clock
+    _last_error: Exception | None = None  # None if the scheduler works
 
     @property
     def _theirs(self) -> Any:
-        """The scheduler, as the user's class has it."""
+        """The scheduler with the methods of the user's class."""
         return super()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Any:
-        """Make a scheduler as the user's class makes it, and give it the front."""
+        """Make a scheduler as the user's class does, and give it the front."""
         scheduler = getattr(super(), "from_crawler", lambda _: cls())(crawler)
-        # Not `isinstance`: that is true of whatever has the methods of a scheduler.
+        # `isinstance` would be true for any object that has the methods of a scheduler.
         if cls not in type(scheduler).__mro__:
-            # The user's `from_crawler` names its own class, and not `cls`. An object with
-            # `__slots__` keeps its class: then requests wait in the downloader.
+            # The user's `from_crawler` uses its own class and not `cls`. If the object has
+            # `__slots__`, its class cannot be changed, and requests wait in the downloader.
             with suppress(TypeError):
                 scheduler.__class__ = cls
         return scheduler
@@ -133,9 +139,9 @@ class Front:
     def _connect(self, room: Room, settings: BaseSettings) -> None:
         """Fit `room` to the kind of the user's scheduler.
 
-        1. One that is not Scrapy's: the front looks ahead in it. Its order holds for all slots.
-        2. Scrapy's with its queue in memory: the room takes the place of that queue.
-        3. Scrapy's with a queue on disk: the queue counts what the room holds of each slot.
+        1. Another scheduler than Scrapy's: the front looks ahead, in one order for all slots.
+        2. Scrapy's scheduler with a queue in memory: the room takes the place of that queue.
+        3. Scrapy's scheduler with a queue on disk: the queue counts the held requests of each slot.
         """
         scheduler: Any = self
         room.keeps_crawl_open = True
@@ -148,7 +154,7 @@ class Front:
         room.download_slots.are_apart = issubclass(queue, DownloaderAwarePriorityQueue)
         try:
             kinds = memory_queues(self)
-            # a subclass with a `next_request` of its own may take requests from elsewhere
+            # A subclass with its own `next_request` may take requests from elsewhere.
             asks_its_queue = self._theirs.next_request.__func__ is Scheduler.next_request
             if kinds is not None and asks_its_queue:
                 scheduler.mqs = RoomAsQueue(room, *kinds)
@@ -156,15 +162,16 @@ class Front:
                 self._slots_on_disk = count_held(scheduler.dqs, room.occupancy.by_slot)
         except AttributeError as error:
             logger.warning(
-                "Scrapy's scheduler is not as the plugin knows it (%s): requests that wait for "
-                "their robots.txt are taken from it one by one",
+                "Scrapy's scheduler lacks a part that the plugin uses (%s), so requests that wait "
+                "for their robots.txt are taken from it one by one",
                 error,
             )
 
     def _holding(self) -> Room | None:
-        """The room, if it holds what the front takes from the scheduler; else None.
+        """Return the room if it holds requests that the front takes from the scheduler, or None.
 
-        None, too, if the room is the scheduler's own queue, unless a subclass has replaced that.
+        Return None if the room is the scheduler's own queue. A subclass may have replaced that
+        queue.
         """
         if isinstance(getattr(self, "mqs", None), RoomAsQueue):
             return None
@@ -188,9 +195,10 @@ class Front:
         return bool(self._theirs.has_pending_requests())
 
     def enqueue_request(self, request: Request) -> bool:
-        """Schedule `request`.
+        """Schedule `request`; return whether it was accepted.
 
-        One that was handed out and comes back is held: their scheduler may fail now.
+        A request that was handed out and comes back is held in the room, because the user's
+        scheduler may fail now.
         """
         room = self._holding()
         if room is not None and RETURNED in request.meta:
@@ -199,13 +207,13 @@ class Front:
         return bool(self._theirs.enqueue_request(request))
 
     def next_request(self) -> Request | None:
-        """Return the next request that need not wait; None if there is none for now.
+        """Return the next request that need not wait; None if there is none now.
 
-        Before that, move requests from the user's scheduler into the room, for `PULL_SECS` at
-        most. If the room holds far too many that can go on, some go back.
+        To find it, move requests from the user's scheduler into the room, for `PULL_SECS` at most.
+        If the room holds far too many usable requests, some go back.
         """
         room = self._holding()
-        # A crawl that was asked to stop too early is never closed: nothing is held in it.
+        # A crawl that was asked to stop too early is never closed, so it holds no requests.
         if room is None or not (room.occupancy.size or self._crawler.crawling):
             request: Request | None = self._theirs.next_request()
             return request
@@ -226,12 +234,12 @@ class Front:
         return request
 
     def _holds_enough(self, room: Room, ready: Request | None) -> bool:
-        """Whether the front takes no more from the scheduler now.
+        """Whether the front takes no more requests from the scheduler now.
 
-        `ready` is a request that can go on, or None. Of sites in trouble up to `MOST_HELD` are
-        held: otherwise a few dead hosts would block the head of a queue of first in, first out.
-        Sites whose look-up is late may turn out to be in trouble: the longer they are late, the
-        more of theirs is held.
+        `ready` is a request that can go on, or None. Up to `MOST_HELD` requests of sites in trouble
+        are held, because otherwise a few dead hosts would block the head of a first-in, first-out
+        queue. A site whose look-up is late may be in trouble, so the longer look-ups are late, the
+        more requests of late sites are held.
         """
         most = MOST_HELD if ready is None else self._look_ahead
         if room.occupancy.size >= most:
@@ -247,11 +255,13 @@ class Front:
         return room.occupancy.usable >= self._most_usable
 
     def _pull(self, room: Room, ready: Request | None) -> Request | None:
-        """Take a request from the user's scheduler.
+        """Take a request from the user's scheduler, and return it.
 
-        Return None if it has none, or fails while some are held: then it is asked again after
-        `ASK_AGAIN_SECS`. The one that is `ready` to go on counts as held. If none are held, this
-        raises what the scheduler raises.
+        Return None if the scheduler has none, or if it fails while requests are held. After a
+        failure it is called again after `ASK_AGAIN_SECS`. A `ready` request counts as held.
+
+        Raises:
+            Exception: the exception of the scheduler, if no requests are held.
         """
         holds_some = ready is not None or room.occupancy.size > 0
         if holds_some and time.monotonic() < self._ask_at:
@@ -267,8 +277,8 @@ class Front:
             self._ask_at = time.monotonic() + ASK_AGAIN_SECS
             if self._last_error is None:
                 logger.warning(
-                    "The scheduler failed: %r. %d of its requests wait for their robots.txt; they "
-                    "stay, and it is asked again each %g seconds",
+                    "The scheduler failed: %r. %d of its requests wait for their robots.txt and "
+                    "are kept. The scheduler is called again every %g seconds",
                     error,
                     room.occupancy.size,
                     ASK_AGAIN_SECS,
@@ -279,7 +289,7 @@ class Front:
         return request
 
     def close(self, reason: str) -> Any:
-        """Give back what is held, and close the scheduler."""
+        """Give back the held requests, and close the scheduler."""
         room = self._holding()
         if room is not None:
             lost = 0
@@ -296,8 +306,8 @@ class Front:
                 self._crawler.stats.set_value("gbot_robots/requests/given_back", given_back)
             if lost:
                 logger.error(
-                    "The scheduler failed as the crawl closed: %d requests that waited for their "
-                    "robots.txt are lost: %r",
+                    "The scheduler failed when the crawl closed, so %d requests that waited for "
+                    "their robots.txt are lost: %r",
                     lost,
                     self._last_error,
                 )
@@ -305,9 +315,9 @@ class Front:
         return getattr(self._theirs, "close", _do_nothing)(reason)
 
     def _give_back_surplus(self, room: Room) -> None:
-        """Give the scheduler back what can go on beyond `_most_usable` requests.
+        """Give usable requests back to the scheduler until `_most_usable` are left.
 
-        If the scheduler fails, the rest stays, and the scheduler is asked again later.
+        If the scheduler fails, the rest stays, and the scheduler is called again later.
         """
         for request in room.take_surplus(self._most_usable):
             if not self._give_back(request):
@@ -316,7 +326,7 @@ class Front:
                 return
 
     def _give_back(self, request: Request) -> bool:
-        """Give `request` back to the user's scheduler, marked; return whether that worked."""
+        """Mark `request`, and give it back to the user's scheduler; return whether that worked."""
         try:
             self._theirs.enqueue_request(returned(request))
         except Exception as error:
@@ -327,13 +337,13 @@ class Front:
 
 
 def _do_nothing(_: object) -> None:
-    """In the place of a method that the user's class lacks."""
+    """Stand in for a method that the user's class lacks."""
 
 
 class RobotsScheduler(Front, Scheduler):
     """Scrapy's scheduler, in which requests wait for their robots.txt.
 
-    The add-on sets it; projects without the add-on name it in `SCHEDULER`.
+    The add-on uses it. Projects without the add-on name it in `SCHEDULER`.
     """
 
 

@@ -1,9 +1,9 @@
-"""Which crawler's rules count: the one place that knows as whom a crawl sends its requests.
+"""The user agent whose rules apply to a request. No other module decides this.
 
-A downloader middleware behind this plugin's may give a request another User-Agent header, as
-scrapy-user-agents does. A redirect or a retry of that request then has the other header from the
-beginning. It is judged by the name by which the request was judged first, which goes with it in
-meta.
+A downloader middleware after this plugin's may give a request another User-Agent header, as
+scrapy-user-agents does. A redirect or a retry of that request has the other header from the
+beginning. It is judged by the name by which the first request was judged. The meta of the request
+contains that name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from ..meta import JUDGED_AS
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-_MOST_HEADERS = 10_000  # of other middlewares: more than any list of browsers has
+# How many headers of other middlewares are stored. No list of browsers is that long.
+_MOST_HEADERS = 10_000
 _REMEDY = "Set ROBOTSTXT_USER_AGENT to your crawler's name"
 
 logger = logging.getLogger(__name__)
@@ -43,7 +44,7 @@ class ConfiguredUserAgent(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """A warning if the text is no fit name for the user's crawler; "" if it is."""
+        """A warning if the text is not a suitable name for the user's crawler; otherwise ""."""
         problem = problem_of(self.text)
         if not problem:
             return ""
@@ -54,9 +55,9 @@ class ConfiguredUserAgent(NamedTuple):
 
 
 def of_project(settings: BaseSettings, spider: Spider | None = None) -> ConfiguredUserAgent:
-    """Return `ROBOTSTXT_USER_AGENT`, else the default that Scrapy's later middlewares send.
+    """Return `ROBOTSTXT_USER_AGENT`, or the default User-Agent that Scrapy's middlewares send.
 
-    The text is empty if there is none.
+    The text is empty if neither is set.
     """
     headers = Headers(without_none_values(settings.getdict("DEFAULT_REQUEST_HEADERS")))
     by_default_headers = (headers.get("User-Agent") or b"").decode("latin-1")
@@ -72,50 +73,50 @@ def of_project(settings: BaseSettings, spider: Spider | None = None) -> Configur
 
 
 class CrawlerIdentity:
-    """The crawlers that send the requests of one crawl.
-
-    Their rules count, in robots.txt files and on pages.
+    """The user agents of one crawl. Their rules apply, in robots.txt files and on pages.
 
     Args:
-        asked_as: the crawler of `GBOT_ROBOTS_USER_AGENTS`. If it is None, `ROBOTSTXT_USER_AGENT`
-            counts, or else the user agent of each request.
+        crawler: the crawl.
+        asked_as: the user agent of `GBOT_ROBOTS_USER_AGENTS`. If it is None, the user agent is
+            `ROBOTSTXT_USER_AGENT`, or that of each request if this is not set.
     """
 
     def __init__(self, crawler: Crawler, asked_as: UserAgent | None) -> None:
         self._crawler = crawler
         self._asked_as = asked_as
-        # The crawler of all requests. Without it, the header of a request goes first.
+        # The user agent of all requests. If it is None, the header of a request decides first.
         self._of_all = asked_as
         name = crawler.settings["ROBOTSTXT_USER_AGENT"]
         if asked_as is None and name:
             self._of_all = _agent_named(name)
-        # The User-Agent that Scrapy will send: known once there is a spider.
+        # The User-Agent that Scrapy will send. It is known once there is a spider.
         self._default: str | None = None
-        # The headers that middlewares behind this plugin's have given, each with the name by which
-        # the request was judged before. A callback may send such a request again.
+        # The headers that later middlewares have set, each with the name by which the request was
+        # judged before. A callback may send a request with one of these headers again.
         self._given: LocalCache[str, str] = LocalCache(_MOST_HEADERS)
         self._has_warned = False
-        # Whether a middleware may give a request another header after that: known from `start` on.
+        # Whether a later middleware may give a request another header. `start` finds out.
         self._notes = False
 
     def user_agent(self, request: Request) -> UserAgent:
-        """The crawler whose rules count for `request`.
+        """Return the user agent whose rules apply to `request`.
 
-        `GBOT_ROBOTS_USER_AGENTS` names it, or else `ROBOTSTXT_USER_AGENT`, or else the User-Agent
-        header that the request had when it was judged first, or else the one that it will get.
+        The first of these that is set decides: `GBOT_ROBOTS_USER_AGENTS`, `ROBOTSTXT_USER_AGENT`,
+        the User-Agent header that the request had when it was first judged, the User-Agent header
+        that it will get.
         """
         if self._of_all is not None:
             return self._of_all
         return _agent_named(self._name_of(request))
 
     def tokens(self, request: Request) -> frozenset[str]:
-        """The product tokens, in lower case, by which a page can name the sender of `request`."""
+        """Return the product tokens, in lower case, with which a page can name the user agent."""
         return frozenset(map(str.lower, self.user_agent(request).tokens))
 
     def start(self, spider: Spider, middleware: object) -> None:
-        """Warn if it is not known as whom the crawl sends its requests.
+        """Warn if the user agent of the crawl's requests is not known or not suitable.
 
-        `middleware` judges them: those behind it may change their headers.
+        `middleware` is the one that judges requests. Later middlewares may change their headers.
         """
         if self._asked_as is not None:
             return
@@ -137,14 +138,14 @@ class CrawlerIdentity:
             logger.warning("%s", warning)
 
     def note(self, request: Request) -> None:
-        """Note the name by which `request`, which goes on, was judged."""
+        """Note the name by which an allowed `request` was judged."""
         if self._notes:
             request.meta[JUDGED_AS] = self._name_of(request)
 
     def compare(self, request: Request) -> None:
-        """Warn once if a middleware has given `request` the name of another crawler since `note`.
+        """Warn once if a middleware has given `request` another user agent since `note`.
 
-        Remember that header, and the name by which the request was judged.
+        Store the new header with the name by which the request was judged.
         """
         name = request.meta.get(JUDGED_AS)
         header = user_agent_of(request)
@@ -167,7 +168,10 @@ class CrawlerIdentity:
         )
 
     def _name_of(self, request: Request) -> str:
-        """The header, or the name of the project, by which `request` is judged, or was at first."""
+        """Return the name by which `request` was first judged, or by which it is judged now.
+
+        It is the header of the request or the name of the project.
+        """
         name = request.meta.get(JUDGED_AS)
         if name is not None:
             return str(name)

@@ -1,7 +1,7 @@
-"""The downloader middleware lets each request go on or refuses it, by its origin's robots.txt.
+"""The downloader middleware, which allows or forbids each request by its origin's robots.txt.
 
-It replaces Scrapy's own and subclasses it. Settings, stats (`robotstxt/`) and `dont_obey_robotstxt`
-in meta are the same.
+It replaces Scrapy's own middleware, and subclasses it. The settings, the stats under `robotstxt/`
+and the meta key `dont_obey_robotstxt` work as in Scrapy.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ from .room import Room
 from .subject import clear_own_meta, is_subject, mark_known, origin_of, restore, returned
 
 _LONGEST_URL = 2_000  # characters in the log
-_OF_THE_PLUGIN = frozenset({PROBE, SITEMAP})  # meta keys of its own requests for a robots.txt
+# The plugin's own requests for a robots.txt have one of these meta keys.
+_OF_THE_PLUGIN = frozenset({PROBE, SITEMAP})
 
 _ALLOWED = Verdict(allowed=True)
 _STATS_OF_OVERRIDES = {
@@ -62,12 +63,12 @@ logger = logging.getLogger(__name__)
 
 
 class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
-    """Lets requests go on that their robots.txt allows, read as Googlebot reads it.
+    """Allows or forbids each request by its robots.txt, which is read as Googlebot reads it.
 
-    For the others it raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`.
+    For a forbidden request it raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`.
 
     Attributes:
-        fetcher_cls: the class that makes the robots.txt requests; a subclass may name another one.
+        fetcher_cls: the class that requests robots.txt files. A subclass may use another class.
     """
 
     fetcher_cls = Fetcher
@@ -80,7 +81,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 f"ADDONS must not name {type(self).__name__}, which is a downloader middleware: "
                 'write ADDONS = {"scrapy_gbot_robots.Addon": 500}'
             )
-        super().__init__(crawler)  # raises NotConfigured when ROBOTSTXT_OBEY is off
+        super().__init__(crawler)  # It raises NotConfigured if ROBOTSTXT_OBEY is off.
         self._settings = GbotSettings.of_crawl(
             crawler.settings, is_for_one_page=is_for_one_page(crawler)
         )
@@ -108,18 +109,22 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     async def process_request(  # type: ignore[override]
         self, request: Request, spider: Spider | None = None
     ) -> Request | Response | None:
-        """Let `request` go on (None), or send it back to the scheduler (a Request: itself).
+        """Allow or forbid `request`.
 
-        No robots.txt forbids the request for a robots.txt (RFC 9309 2.2.2); an override may. If
-        that file is known, a Response answers it.
+        A request for a robots.txt is never forbidden by a robots.txt (RFC 9309 2.2.2), but may be
+        forbidden by an override.
+
+        Returns:
+            None if the request goes on. The request itself if it goes back to the scheduler, to
+            wait. A Response if the request is for a robots.txt that is already known.
 
         Raises:
-            ForbiddenByRobotsTxt: the request is refused.
+            ForbiddenByRobotsTxt: the request is forbidden.
         """
         restore(request)
         handed = self.room.ready.end_way(request)
         if not self.is_subject_to_robots(request):
-            request.meta.pop(PROVENANCE, None)  # of the page whose meta it has
+            request.meta.pop(PROVENANCE, None)  # It may have the meta of another page.
             return None
         url = request.url
         if handed is not None and handed.url is url and handed.origin is not None:
@@ -139,9 +144,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if origin_of_robots_txt(url) is not None:
             if answer.override is None:
                 return await self._known_robots_txt(request, answer)
-            if answer.state is not State.FULL_DISALLOW:  # the override is not about this file
+            if answer.state is not State.FULL_DISALLOW:
+                # Only an override that disallows everything applies to this file.
                 return None
-        if answer.takes_long(url, user_agent):  # hostile rules take milliseconds
+        if answer.takes_long(url, user_agent):  # Hostile rules take milliseconds.
             verdict, preferences = await run_in_thread(self._opinion, answer, url, user_agent)
         else:
             verdict, preferences = self._opinion(answer, url, user_agent)
@@ -154,21 +160,21 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
         A subclass may override this to exempt requests.
 
-        The room asks this before any downloader middleware has seen the request, and
-        `process_request` asks it, too. A request that is exempt waits for no robots.txt. By default
-        these are requests with `dont_obey_robotstxt` in their meta, those whose scheme has no
-        robots.txt (Google's page, "File location & range of validity"), and those to the URL of a
-        robots.txt by another method than GET.
+        The room calls this before any downloader middleware has seen the request, and
+        `process_request` calls it again. An exempt request does not wait for a robots.txt. By
+        default, three kinds of requests are exempt: requests with `dont_obey_robotstxt` in their
+        meta, requests whose scheme has no robots.txt (Google's page, "File location & range of
+        validity"), and requests for a robots.txt by a method other than GET.
         """
         return is_subject(request)
 
     async def _waited_for(
         self, origin: Origin, user_agent: UserAgent, request: Request, handed: Handed | None
     ) -> CachedAnswer:
-        """Return the answer for `request`: the one that it was handed out with, or wait for one.
+        """Return the answer with which `request` was handed out, or wait for an answer.
 
         Raises:
-            ForbiddenByRobotsTxt: the crawl closes meanwhile.
+            ForbiddenByRobotsTxt: the crawl closes while the request waits.
         """
         if handed is not None:
             passed = handed.answer
@@ -191,13 +197,20 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         answer: CachedAnswer,
         user_agent: UserAgent,
     ) -> None:
-        """Let `request`, which `user_agent` sends, go on by what `answer` has said, or refuse it.
+        """Let `request` go on, or forbid it, by a verdict and the preferences of the site.
 
-        If it goes on, its crawl-delay is noted, and its provenance in meta. Also noted are what the
-        site says of purposes, and the override that has decided.
+        If an override has decided, it is counted. If the request goes on, its crawl-delay is noted,
+        and its provenance is stored in its meta.
+
+        Args:
+            verdict: the verdict of `answer` on the URL.
+            preferences: the preferences of the site on the use of the page.
+            request: the request.
+            answer: the answer of its origin.
+            user_agent: the user agent that sends it.
 
         Raises:
-            ForbiddenByRobotsTxt: the request is refused.
+            ForbiddenByRobotsTxt: the request is forbidden.
         """
         refusal = None
         if not verdict.allowed:
@@ -205,12 +218,12 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         elif self._preferences is not None:
             refusal = self._preferences.before(request, preferences)
         override = answer.override
-        if override is not None:  # which has decided already, by this answer, and is only named
+        if override is not None:  # The answer is its own, so the verdict only has to name it.
             verdict = override.named(verdict)
             if refusal is not None:
                 refusal = override.named(refusal)
             self._count_override(override, answer.origin, refusal)
-        elif verdict.override is not None:  # it has allowed what the site disallows
+        elif verdict.override is not None:  # It allows a path that the site disallows.
             self._count_override(self._lookup.agreement(answer.origin), answer.origin, refusal)
         if refusal is not None:
             raise self._forbidden(request, refusal, answer)
@@ -222,7 +235,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _count_override(
         self, override: Override | None, origin: Origin, refusal: Verdict | None
     ) -> None:
-        if override is None:  # it has run out in this moment
+        if override is None:  # It has just run out.
             return
         self.crawler.stats.inc_value(_STATS_OF_OVERRIDES[override.action])
         self.crawler.signals.send_catch_log(
@@ -232,7 +245,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _opinion(
         self, answer: CachedAnswer, url: str, user_agent: UserAgent
     ) -> tuple[Verdict, Preferences]:
-        """What `answer` says of `url`, as far as this crawl needs it."""
+        """Return the verdict of `answer` on `url`, and the preferences if this crawl needs them."""
         preferences = NOTHING_SAID
         if self._preferences is not None:
             preferences = answer.preferences(url, user_agent)
@@ -246,12 +259,12 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return verdict, preferences
 
     def process_response(self, request: Request, response: Response) -> Response:
-        """Let `response` go on to the spider, if it says nothing against a purpose of this crawl.
+        """Return `response`, unless its headers forbid a purpose of this crawl.
 
-        A subclass that overrides this calls it.
+        A subclass that overrides this method must call it.
 
         Raises:
-            ForbiddenByRobotsTxt: a header of the page refuses a purpose of this crawl.
+            ForbiddenByRobotsTxt: a header of the page forbids a purpose of this crawl.
         """
         self._end_way(request)
         if response.url != request.url:
@@ -265,29 +278,31 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Let `exception` go on to the spider.
 
-        A subclass that overrides this calls it.
+        A subclass that overrides this method must call it.
         """
         self._end_way(request)
 
     def _end_way(self, request: Request) -> None:
-        """Take out of the meta of `request` what the spider shall not get."""
+        """Remove the plugin's own marks from the meta of `request`, before the spider gets it."""
         self.identity.compare(request)
         clear_own_meta(request)
 
     def _look_at_other_url(self, request: Request, response: Response) -> None:
-        """Count a page from another URL than the one that was judged, and take its proof away.
+        """Count a page whose URL is not the one that was judged, and change its provenance.
 
-        A browser, or another download handler, has followed a redirect by itself: no robots.txt
-        was asked whether the page may be fetched. The log says so once.
+        A browser or another download handler has followed a redirect by itself, so the new URL was
+        not checked against a robots.txt. The first such page is logged.
         """
-        # A middleware may have sent another request. If that one has come by here, it was judged.
+        # A middleware may have sent another request. If that request came through here, its URL
+        # was judged.
         asked = response.request or request
         proof = asked.meta.get(PROVENANCE)
         if asked is not request and (proof is None or proof is not request.meta.get(PROVENANCE)):
             return
         if names_the_same(request.url, response.url) or not self.is_subject_to_robots(request):
             return
-        if origin_of_robots_txt(request.url) is not None:  # whose redirects are always followed
+        if origin_of_robots_txt(request.url) is not None:
+            # The redirects of a robots.txt may always be followed.
             return
         self.crawler.stats.inc_value("gbot_robots/responses/unjudged")
         if proof is not None:
@@ -297,18 +312,20 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if not self._has_warned_of_other_url:
             self._has_warned_of_other_url = True
             logger.warning(
-                "%s led to %s inside the browser or download handler, so no robots.txt was asked "
-                "about that page. The stat gbot_robots/responses/unjudged counts such pages",
+                "%s led to %s inside the browser or download handler, so the second URL was not "
+                "checked against a robots.txt. The stat gbot_robots/responses/unjudged counts such "
+                "pages",
                 shown(request.url),
                 shown(response.url),
             )
 
     async def _known_robots_txt(self, request: Request, answer: CachedAnswer) -> Response | None:
-        """Answer `request`, which is for a robots.txt, by the file that is known.
+        """Return a response to `request`, which is for a robots.txt, from the file that is known.
 
-        Return None if no file is known, or only its beginning: then the request goes to the server,
-        which may send another file for the headers of the request. A request by this plugin has no
-        headers of its own: any status that is known answers it, and the beginning of a file.
+        Return None if no file is known, or only the beginning of a file. The request then goes to
+        the server, which may send another file because of the request's headers. A request by this
+        plugin has no headers of its own, so any known status answers it, and so does the beginning
+        of a file.
 
         Raises:
             IgnoreRequest: it is a request by this plugin, and the server did not answer.
@@ -318,7 +335,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             return None
         status = answer.status
         body = b""
-        if answer.fetched_at is not None:  # the last fetch may have failed since
+        if answer.fetched_at is not None:  # There is a copy, even if the last fetch has failed.
             entry = await self._lookup.storage.get(str(answer.origin))
             if entry is None or entry.copy is None or (entry.copy.cut and not is_ours):
                 return None
@@ -330,7 +347,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         encoding = "utf-8"
         try:
             body.decode()
-        except UnicodeDecodeError:  # Scrapy would guess one of dozens
+        except UnicodeDecodeError:  # Without this, Scrapy would guess one of dozens.
             encoding = "cp1252"
         return TextResponse(
             request.url,
@@ -345,9 +362,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _forbidden(
         self, request: Request, verdict: Verdict, answer: CachedAnswer | None = None
     ) -> ForbiddenByRobotsTxt:
-        """Count, log and signal that `request` is refused; return the exception to raise.
+        """Count, log and signal that `request` is forbidden; return the exception to raise.
 
-        `answer` has decided so; None: none has.
+        `answer` is the answer that has decided, or None if none has.
         """
         error = ForbiddenByRobotsTxt(verdict)
         source = ""
@@ -370,7 +387,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return error
 
     def _spider_opened(self, spider: Spider) -> None:
-        """Name the storage and what is wrong in the settings, and open the room."""
+        """Log the storage and the mistakes in the settings, and open the room."""
         self._lookup.storage.report()
         warn_of_missing_parts(self.crawler)
         settings = self.crawler.settings
@@ -390,12 +407,12 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         several = several_of(self.crawler, RobotsTxtMiddleware)
         if several:
             logger.warning(
-                "DOWNLOADER_MIDDLEWARES has %s: each obeys robots.txt by itself and fetches it. "
+                "DOWNLOADER_MIDDLEWARES has %s. Each of them fetches and obeys robots.txt files. "
                 'Set all but one to None, or use ADDONS = {"scrapy_gbot_robots.Addon": 500}',
                 several,
             )
         self.identity.start(spider, self)
-        # The project's own code may exempt requests, and `is_subject_to_robots` does not know it.
+        # The project's own code may exempt requests that `is_subject_to_robots` does not exempt.
         is_overridden = type(self).process_request is not GbotRobotsTxtMiddleware.process_request
         self.room.requests_see = is_overridden or is_bypassed(self.crawler, self)
         self.room.start()
@@ -403,13 +420,13 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     async def _spider_closed(self) -> None:
         self.room.close()
         await self._lookup.close()
-        # Without asyncio, Scrapy's `CrawlerRunner.stop` fails if a crawl ends within that call. It
-        # would, if no request is being downloaded, as when all of them wait for a robots.txt.
+        # Without asyncio, Scrapy's `CrawlerRunner.stop` fails if a crawl ends during that call. A
+        # crawl would, if all its requests wait for a robots.txt and none is being downloaded.
         await pause(0)
 
 
 def identity_of(crawler: Crawler) -> CrawlerIdentity | None:
-    """The names by which the middleware of a crawl judges requests; None if there is none."""
+    """Return the identity by which the middleware of a crawl judges requests, or None."""
     middleware = downloader_middleware(crawler, GbotRobotsTxtMiddleware)
     if middleware is None:
         return None
@@ -417,7 +434,7 @@ def identity_of(crawler: Crawler) -> CrawlerIdentity | None:
 
 
 def _provenance(answer: CachedAnswer, verdict: Verdict) -> dict[str, Any]:
-    """Return what lets a request go on, for its meta: `GBOT_ROBOTS_PROVENANCE`."""
+    """Return why a request may go on, as GBOT_ROBOTS_PROVENANCE stores it in the meta."""
     fetched = line = None
     if answer.fetched_at is not None:
         date = date_of(answer.fetched_at)

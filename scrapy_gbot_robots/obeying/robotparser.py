@@ -16,8 +16,8 @@ from ..settings import GbotSettings
 class GbotRobotParser(RobotParser):
     """A robots.txt, read as Google reads it.
 
-    A user agent may be a product token or a whole User-Agent header. One that names a crawler of
-    Google's follows the groups that Google documents for that crawler.
+    A user agent may be a product token or a whole User-Agent header. If it names one of Google's
+    crawlers, it follows the groups that Google documents for that crawler.
     """
 
     def __init__(self, robotstxt: RobotsTxt) -> None:
@@ -27,13 +27,13 @@ class GbotRobotParser(RobotParser):
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
         """Parse `robotstxt_body` by the settings of `crawler`, or by the defaults if that is None.
 
-        No bytes make this raise.
+        It does not raise, whatever the body contains.
         """
         settings = crawler.settings if crawler else Settings()
         return cls(GbotSettings.of(settings).parse(robotstxt_body))
 
     def allowed(self, url: str | bytes, user_agent: str | bytes) -> bool:
-        """Whether `user_agent` may fetch `url`, also in the forms in which clients send it."""
+        """Whether `user_agent` may fetch `url`, in every form in which a client sends it."""
         rules = self.robotstxt.rules_for(UserAgent.of(user_agent))
         return allowed_in_all_forms(rules, url)
 
@@ -47,6 +47,6 @@ class GbotRobotParser(RobotParser):
     def sitemaps(self) -> tuple[str, ...]:
         """The absolute http, https and ftp URLs of the sitemap lines, in file order, each once.
 
-        The field belongs to no group (Google's page, "Sitemap").
+        They do not belong to any group (Google's page, "Sitemap").
         """
         return self.robotstxt.sitemaps

@@ -1,8 +1,8 @@
-"""Which robots.txt a request is subject to, if to any: by its URL, its method and its meta alone.
+"""Which robots.txt decides about a request, by its URL, its method and its meta alone.
 
-A request that goes back to its scheduler carries a mark meanwhile, in meta, so that any queue can
-keep it: `returned` sets it, `restore` takes it away. Other marks go with a request to the
-downloader and back. `clear_own_meta` takes them away before the spider gets it.
+A request that goes back to its scheduler has a mark in its meta, so that any queue can store it.
+`returned` sets the mark, and `restore` removes it. Other marks go with a request to the downloader
+and back. `clear_own_meta` removes them before the spider gets the request.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from ..meta import CHECKED, JUDGED_AS, OWN_META, OWN_SLOT, RETURNED, SITEMAP
 
 # Google's page, "File location & range of validity"
 SCHEMES = frozenset({"http", "https", "ftp"})
-_ORDINARY = ("https://", "http://")  # how nearly all URLs begin
-_BEFORE_HOST = len("https://")  # characters; a host has one at least
+_ORDINARY = ("https://", "http://")  # Nearly all URLs begin with one of these.
+_BEFORE_HOST = len("https://")  # No slash that ends a host comes before this index.
 # Web sockets begin with an HTTP request to the same host and port (RFC 6455 1.3).
 _WEB_SOCKETS = {"ws": "http", "wss": "https"}
 _ALREADY_KNOWN = {"dont_cache": True, "dont_retry": True}  # Scrapy's own keys
 
 
 def _scheme_of(url: str) -> tuple[str, str]:
-    """Split `url`, as it is sent, into the scheme whose robots.txt counts, and the rest."""
+    """Split `url`, as it is sent, into the scheme whose robots.txt decides, and the rest."""
     scheme, _, rest = url.partition(":")
     scheme = scheme.lower()
     return _WEB_SOCKETS.get(scheme, scheme), rest
@@ -34,8 +34,8 @@ def _scheme_of(url: str) -> tuple[str, str]:
 def is_subject(request: Request) -> bool:
     """Whether a robots.txt decides about `request`.
 
-    None does if `dont_obey_robotstxt` is set in its meta. A request to get a robots.txt is subject
-    to that robots.txt, which may be known already.
+    If `dont_obey_robotstxt` is set in its meta, none decides. A GET request for a robots.txt is
+    subject to that robots.txt, because the file may be known already.
     """
     if request.meta.get("dont_obey_robotstxt"):
         return False
@@ -46,7 +46,7 @@ def is_subject(request: Request) -> bool:
 
 
 def origin_of(request: Request) -> Origin:
-    """The origin whose robots.txt decides about `request`, which is subject to one.
+    """Return the origin whose robots.txt decides about `request`, which must be subject to one.
 
     Raises:
         ValueError: the URL has no valid origin.
@@ -63,15 +63,16 @@ def _origin_of(url: str) -> Origin:
     return Origin.of(":".join(_scheme_of(as_sent(url))))
 
 
-# of URLs up to the first slash of their path: what follows that makes no difference
+# The argument is a URL up to the first slash of its path, because the rest does not matter.
 _origin_of_beginning = lru_cache(maxsize=1_000)(_origin_of)
 
 
 def is_unchecked_sitemap(request: Request) -> bool:
-    """Whether it is still to be checked if the sitemap file of `request` may lie there.
+    """Whether `request` is for a sitemap file whose place has not been checked yet.
 
-    No robots.txt is requested for it before. It goes through the middlewares, and then comes back
-    to wait. Most sitemaps are checked when they are found, and wait like pages.
+    Before that check, no robots.txt is requested for the file. The request goes through the
+    middlewares, and comes back to wait. Most sitemaps are checked when they are found, and wait
+    like pages.
     """
     if SITEMAP not in request.meta or RETURNED in request.meta:
         return False
@@ -89,7 +90,7 @@ def returned(request: Request) -> Request:
 
 
 def restore(request: Request) -> None:
-    """Make a request that has come back what it was."""
+    """Undo `returned` and `mark_known`: remove the marks, and restore the request's own values."""
     if RETURNED in request.meta:
         request.dont_filter = request.meta.pop(RETURNED)
     own = request.meta.pop(OWN_META, None)
@@ -100,9 +101,9 @@ def restore(request: Request) -> None:
 
 
 def mark_known(request: Request) -> None:
-    """Let no middleware store what answers `request`, or ask for it again: it is known already.
+    """Mark `request` so that no middleware stores its response, or sends the request again.
 
-    `restore` takes that back.
+    The response is known already. `restore` undoes this.
     """
     meta = request.meta
     meta[OWN_META] = {key: meta[key] for key in _ALREADY_KNOWN if key in meta}
@@ -110,7 +111,7 @@ def mark_known(request: Request) -> None:
 
 
 def clear_own_meta(request: Request) -> None:
-    """Give `request` the meta that its spider gave it, when its way through middlewares ends."""
+    """Remove all marks from the meta of `request`, when its way through the middlewares ends."""
     restore(request)
     for key in (CHECKED, JUDGED_AS, OWN_SLOT):
         request.meta.pop(key, None)

@@ -316,7 +316,7 @@ def test_requests_are_taken_from_a_scrapy_whose_private_names_have_changed(
     # The requests on disk are counted.
     world = new_world(JOBDIR=str(tmp_path) if asked == "count_held" else None)
     (warning,) = own_warnings(caplog)
-    assert "Scrapy's scheduler is not as the plugin knows it" in warning
+    assert "Scrapy's scheduler lacks a part that the plugin uses" in warning
     assert "_start_queue_cls" in warning
     assert_is_taken_from(world)
 

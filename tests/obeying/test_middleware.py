@@ -171,8 +171,8 @@ BY_HAND: dict[str, Any] = {"ADDONS": {}, "ROBOTSTXT_OBEY": True}
         "scrapys-beside-ours",
         Pages,
         {**BY_HAND, "DOWNLOADER_MIDDLEWARES": {STOCK: 100, OURS: 101}},
-        f"DOWNLOADER_MIDDLEWARES has {STOCK} and {OURS}: each obeys robots.txt by itself and "
-        "fetches it. Set all but one to None, or use "
+        f"DOWNLOADER_MIDDLEWARES has {STOCK} and {OURS}. Each of them fetches and obeys "
+        "robots.txt files. Set all but one to None, or use "
         'ADDONS = {"scrapy_gbot_robots.Addon": 500}',
     ),
     row("ours-alone", Pages, {**BY_HAND, "DOWNLOADER_MIDDLEWARES": {STOCK: None, OURS: 101}}, ""),

@@ -143,7 +143,7 @@ async def test_page_that_nothing_judged_has_no_proof_and_is_counted_and_told_onc
     assert proofs[site.url("/free?exempt")] is None
     assert stats(crawler)[STAT] == 2
     told = [each for each in caplog.records if each.levelno == logging.WARNING]
-    (text,) = [each.getMessage() for each in told if "no robots.txt was asked" in each.msg]
+    (text,) = [each.getMessage() for each in told if "not checked against a robots.txt" in each.msg]
     assert " led to " in text
     assert STAT in text
 
