@@ -251,7 +251,7 @@ class Exchange:
         return proxy_failed(self.proxy, response.status, fault, retry_after)
 
     @property
-    def refused_login(self) -> str:
+    def denied_login(self) -> str:
         """The reply of an FTP server that does not accept the login; "" in any other case."""
         if not self.robots_request.url.startswith("ftp:"):
             return ""

@@ -199,13 +199,13 @@ class Fetcher:
             if error is None:
                 return failed(Failure.REPLACED)
             self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")
-            if exchange.refused_login:
-                return failed(Failure.LOGIN, exchange.refused_login)
+            if exchange.denied_login:
+                return failed(Failure.LOGIN, exchange.denied_login)
             if exchange.fault:
                 return failed(Failure.MIDDLEWARE, exchange.fault)
             return failure_of(error, proxy=exchange.proxy, host=Origin.of(trail[-1]).host)
-        if exchange.refused_login:
-            return failed(Failure.LOGIN, exchange.refused_login)
+        if exchange.denied_login:
+            return failed(Failure.LOGIN, exchange.denied_login)
         proxy_failure = exchange.proxy_failure(answer)
         if proxy_failure is not None:
             return proxy_failure
@@ -258,7 +258,7 @@ class Fetcher:
         """
         send = partial(self._send, url, origin, request)
         exchange = await send(secs_left, self._settings.max_bytes)
-        if exchange.refused_login:
+        if exchange.denied_login:
             login = self._ftp_login(request)
             if login is not None:
                 return await send(exchange.secs_left, self._settings.max_bytes, login)

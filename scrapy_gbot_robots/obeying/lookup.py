@@ -168,7 +168,7 @@ class Lookup:
         if pending is not None:
             for user_agent in user_agents:
                 pending.user_agents.need(user_agent)
-            pending.then = pending.then or then  # a second one is of the same site, told once
+            pending.then = pending.then or then  # Only one is called, because each site has one.
             return
         needed = NeededUserAgents(user_agents)
         pending = self._pending[origin] = PendingLookup(origin, request, needed, then)
@@ -178,7 +178,7 @@ class Lookup:
             self._background.start(self._look_up(pending), then=partial(self._finish, pending))
 
     def need(self, origin: Origin, user_agent: UserAgent) -> None:
-        """Let the look-up of `origin` that is under way read the rules of `user_agent`, too."""
+        """Make the running look-up of `origin`, if any, also read the rules for `user_agent`."""
         pending = self._pending.get(origin)
         if pending is not None:
             pending.user_agents.need(user_agent)

@@ -5,7 +5,7 @@
 The way of a request:
 
 1. `put` adds it to the line of its site and slot.
-2. `_may_go` says whether the first request of a line may go on. If so, the line is ready.
+2. `_may_go` decides whether the first request of a line may go on. If so, the line is ready.
 3. Otherwise the line waits at its site, which is shut until it has an answer. The answer is in
    memory (`_seek_answer`), or comes from a look-up, for which the site queues (`_queue`).
 4. `_look_up_more` starts the look-ups of the most urgent sites.
@@ -124,7 +124,7 @@ class Room:
         self.occupancy = Occupancy(crawler)
         self.pages_ahead = PagesAhead(crawler, self.download_slots)
 
-        # The requests that wait in the downloader, and those of these whose robots.txt is
+        # All requests that wait in the downloader, and the requests among them whose robots.txt is
         # unreachable.
         self.in_place: set[Waiter] = set()
         self._held_in_place: set[Waiter] = set()

@@ -57,7 +57,11 @@ async def test_wall_and_refusal_mean_what_the_setting_says(
     assert crawled == SERVERS.keys() - refusals
     assert "gbot_robots/forbidden/unreachable" not in stats(crawler)  # nothing waits
     said = [line for line in own_warnings(caplog) if "bot wall" in line]
-    warned = {name for name, site in sites.items() if site.url("/robots.txt:") in " ".join(said)}
+    warned = {
+        name
+        for name, site in sites.items()
+        if site.url("/robots.txt was answered") in " ".join(said)
+    }
     assert warned == {name for name, (_, is_wall, _) in SERVERS.items() if is_wall}
     assert stats(crawler)["gbot_robots/walls"] == len(said) == len(warned)
     assert all(f"GBOT_ROBOTS_ACCESS_DENIED = {refused!r}" in line for line in said)
