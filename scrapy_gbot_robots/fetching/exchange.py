@@ -349,7 +349,7 @@ def _codings(of: Headers, name: str) -> str:
 def failure_of(error: BaseException, *, proxy: str = "", host: str = "") -> Unreachable:
     """Return the outcome of a fetch that ended in `error`.
 
-    The reason contains the message of `error` if that says more than the failure. Passwords in its
+    The reason contains the message of `error`, unless that only repeats the failure. Passwords in
     URLs are left out.
 
     Args:
