@@ -146,7 +146,7 @@ class CrawlCounts:
                 yield f"{plural(instead[words], 'answer')} {words}"
         sitemaps = left_out(self.crawler)
         if sitemaps:
-            yield f"sitemaps left out: {', '.join(sitemaps)}"
+            yield f"sitemaps skipped: {', '.join(sitemaps)}"
         unreachable = []
         for origin in self.most_blocking():
             cause = self.row(origin).cause

@@ -1,7 +1,7 @@
 """SitemapDiscovery: collects the sitemaps that robots.txt files list, and feeds a SitemapSpider.
 
-It listens to the signal `robotstxt_known` and does not know the middleware that sends it.
-`SitemapFeed` knows which sitemaps are new, shows each to handlers, then schedules it as if the
+It listens to the signal `robotstxt_known` and does not depend on the middleware that sends it.
+`SitemapFeed` finds out which sitemaps are new, shows each to handlers, then schedules it as if the
 spider had listed it. Scrapy's duplicate filter makes sure that each sitemap is requested once, also
 across a JOBDIR and a fleet. The functions at the end say which spiders are fed, and how they make
 requests.
@@ -32,8 +32,10 @@ from ..settings import GbotSettings
 from ..signals import robotstxt_known, sitemap_found
 from .urls import RULES, FoundSitemap, Skipped, UrlCheck
 
-_MOST_CHARS = 16 * 2**20  # of all URLs that are kept, those of robots.txt files, too
-_READ_IN_THREAD_BYTES = 4 * 2**10  # a longer robots.txt may take milliseconds to read
+# How many characters all kept URLs may have together, those of the robots.txt files included.
+_MOST_CHARS = 16 * 2**20
+# A longer robots.txt is read in a thread, because reading it may take milliseconds.
+_READ_IN_THREAD_BYTES = 4 * 2**10
 
 _NOTHING_FED = (
     "No robots.txt led this spider to a sitemap, so it had nothing to read. Name the sitemaps in "
@@ -44,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 class SitemapDiscovery:
-    """The extension. `GBOT_ROBOTS_SITEMAPS` says what becomes of found sitemaps.
+    """The extension. `GBOT_ROBOTS_SITEMAPS` decides what becomes of found sitemaps.
 
     With "auto" and "feed" it feeds a SitemapSpider other than RobotsSitemapSpider; with "auto" only
     one that does not find its pages in another way. For all other spiders it only collects.
@@ -79,27 +81,29 @@ class SitemapDiscovery:
 
 
 class SitemapFeed:
-    """What the robots.txt files of one crawl list, and its way into the crawl.
+    """The sitemaps that the robots.txt files of one crawl list, and their way into the crawl.
 
     `SitemapDiscovery` and `RobotsSitemapSpider` share it.
 
     Attributes:
-        may_feed: whether the spider is of a class that may be fed.
-        check: which URLs may be followed.
-        chosen: by the URL of a robots.txt, those of its sitemaps that were chosen so far:
-            `_MOST_CHARS` in all. The robots.txt that was met first comes first.
+        may_feed: whether the spider's class may be fed.
+        check: decides which URLs may be followed.
+        chosen: the URLs of the sitemaps that were chosen so far, by the URL of the robots.txt that
+            lists them, at most `_MOST_CHARS` characters in all. The robots.txt that was met first
+            comes first.
         request_meta: the meta of each request for a sitemap file.
-        leads_on: whether the crawl has requested more than the robots.txt files that it is fed by.
+        leads_on: whether the crawl has requested anything but the robots.txt files that it reads
+            sitemaps from.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
-        """Make the feed; the spider's method `sitemap_found`, if any, hears that signal."""
+        """Make the feed; connect the spider's method `sitemap_found`, if any, to that signal."""
         self._crawler = crawler
         self._mode = settings.sitemaps
         self.may_feed = may_be_fed(crawler, settings)
         self.check = UrlCheck.of(settings, crawler.settings)
         self.chosen: dict[str, tuple[str, ...]] = {}
-        # `allowed_domains` hold for the pages that a sitemap lists.
+        # `allowed_domains` apply to the pages that a sitemap lists, not to the sitemap itself.
         self.request_meta: dict[str, Any] = {"allow_offsite": True}
         self._chars = 0
         self.leads_on = False
@@ -115,8 +119,9 @@ class SitemapFeed:
     def is_open(self) -> bool:
         """Whether a SitemapSpider is fed the sitemaps that its crawl finds.
 
-        With "feed" it always is. With "auto" it is, unless it names a sitemap that is no
-        robots.txt, or is a CrawlSpider, too, and names none: it finds its pages in another way.
+        With "feed" it always is. With "auto" it is not fed if it finds its pages in another way:
+        if it names a sitemap that is not a robots.txt, or if it is also a CrawlSpider and names no
+        sitemap.
         """
         if self._mode == "feed":
             return True
@@ -131,12 +136,12 @@ class SitemapFeed:
         A spider without start requests starts from their robots.txt files, in this order.
 
         Raises:
-            ValueError: one of these is no URL or domain.
+            ValueError: one of these is not a URL or domain.
         """
         urls = self._spider.start_urls
         if not urls:
             urls = [f"https://{domain}" for domain in allowed_domains_of(self._spider)]
-        return dict.fromkeys(map(Origin.of, urls))  # a set in order
+        return dict.fromkeys(map(Origin.of, urls))  # A dict is a set that keeps its order.
 
     @cached_property
     def _named(self) -> frozenset[Origin | None]:
@@ -148,7 +153,8 @@ class SitemapFeed:
     ) -> Coroutine[Any, Any, None] | None:
         """Handle the signal of this name: return a coroutine that takes the sitemap lines.
 
-        Return None if there is none, as in most robots.txt files: then no coroutine has to run.
+        Return None if the robots.txt has no sitemap lines, as most files have none. Then no
+        coroutine has to run.
         """
         if not may_list_sitemaps(robotstxt):
             return None
@@ -157,7 +163,8 @@ class SitemapFeed:
     async def _take_known(self, origin: Origin, robotstxt: RobotsTxt, request: Request) -> None:
         """Feed the spider what a robots.txt lists, or only show it to handlers.
 
-        What a spider misses that is not fed is counted, less what it names itself.
+        If the spider is not fed, count the sitemaps that it misses. Sitemaps in its own
+        `sitemap_urls` are not among them.
         """
         is_for_the_spider = self._is_for_the_spider(origin, request)
         is_fed = is_for_the_spider and self.is_open
@@ -167,9 +174,9 @@ class SitemapFeed:
             add_to_stat(self._crawler, "not_fed", len(others))
 
     def spider_closed(self, reason: str) -> None:
-        """Say what helps if the spider lives by what it is fed, and was fed nothing.
+        """Log what helps if the spider depends on being fed, and was fed nothing.
 
-        A resumed crawl, in which an earlier run has requested all, is told nothing.
+        Log nothing in a resumed crawl whose earlier run has requested everything.
         """
         if reason != "finished" or self.leads_on or not (self.may_feed and self.is_open):
             return
@@ -179,9 +186,10 @@ class SitemapFeed:
     def _is_for_the_spider(self, origin: Origin, request: Request) -> bool:
         """Whether the spider should be fed the sitemaps of `origin`.
 
-        It should not if it reads them by itself. `allowed_domains` decide if there are any. Else
-        it should, unless the crawl has come to `origin` only for a sitemap that another origin
-        lists, and does not start from there. `request` made the crawl ask for the robots.txt.
+        If the spider reads them by itself, it should not. Otherwise `allowed_domains` decide, if
+        there are any. Without them it should, unless the crawl has come to `origin` only for a
+        sitemap that another origin lists, and does not start from `origin`. `request` is the
+        request that needed the robots.txt.
         """
         if not self.may_feed or origin in self._named:
             return False
@@ -202,10 +210,10 @@ class SitemapFeed:
         """Choose from the sitemap lines of the robots.txt of `origin`, and remember the choice.
 
         Schedule requests for the chosen sitemaps if the spider `is_fed`; else only show them to the
-        handlers of `sitemap_found`. Return those that no earlier call has chosen.
+        handlers of `sitemap_found`. Return the sitemaps that no earlier call has chosen.
 
-        What is left out is counted only if the user wants sitemaps: the spider is fed, or the
-        setting is "collect".
+        Skipped sitemaps are counted only if the user wants sitemaps, because the spider is fed or
+        the setting is "collect".
         """
         is_wanted = is_fed or self._mode == "collect"
         new, _ = await self.choose(origin, robotstxt, is_wanted=is_wanted)
@@ -222,9 +230,9 @@ class SitemapFeed:
     ) -> tuple[list[FoundSitemap], Counter[str]]:
         """Choose from the sitemap lines of the robots.txt of `origin`, and remember the choice.
 
-        Return the sitemaps that no earlier call has chosen, and the counts of lines by the name of
-        the stat. What is left out is counted in the stats if it `is_wanted`; the first call for
-        this robots.txt also logs it.
+        Return the sitemaps that no earlier call has chosen, and how many lines there are for each
+        stat, by its name. If sitemaps are wanted (`is_wanted`), skipped ones are counted in the
+        stats, and the first call for this robots.txt also logs them.
         """
         robots_url = origin.robots_url
         before = self.chosen.get(robots_url, ())
@@ -235,7 +243,7 @@ class SitemapFeed:
             new, counts, first_left_out = choose()
         if first_left_out and is_wanted and robots_url not in self.chosen:
             number = counts.total() - counts["found"] - counts["duplicate"]
-            logger.info("%s: sitemaps left out: %d (%s)", robots_url, number, first_left_out)
+            logger.info("%s: sitemaps skipped: %d (%s)", robots_url, number, first_left_out)
         for name, number in counts.items():
             if is_wanted or name == "found":
                 add_to_stat(self._crawler, name, number)
@@ -243,7 +251,7 @@ class SitemapFeed:
         return new, counts
 
     def _remember(self, robots_url: str, urls: tuple[str, ...]) -> None:
-        """Note what was chosen; if it is too much, forget the robots.txt that was met first."""
+        """Keep the chosen URLs; if there are too many, forget the robots.txt that was met first."""
         if robots_url not in self.chosen:
             self.chosen[robots_url] = ()
             self._chars += len(robots_url)
@@ -259,7 +267,7 @@ class SitemapFeed:
         `more` are further arguments of the request. Return the request.
 
         Raises:
-            Skipped: the spider or a handler leaves it out; that is counted.
+            Skipped: the spider or a handler skips the sitemap; the skip is counted.
         """
         engine: Any = self._crawler.engine
         try:
@@ -273,10 +281,10 @@ class SitemapFeed:
         return request
 
     async def _request_for(self, sitemap: FoundSitemap, more: Mapping[str, Any]) -> Request:
-        """Return the request for a sitemap, which the handlers have seen.
+        """Return the request for a sitemap, after the handlers have seen it.
 
         Raises:
-            Skipped: the spider or a handler leaves it out.
+            Skipped: the spider or a handler skips the sitemap.
         """
         url = sitemap.url
         if not follows_sitemap(self._spider, url):
@@ -291,10 +299,10 @@ class SitemapFeed:
         return request
 
     async def _show(self, sitemap: FoundSitemap, request: Request | None) -> Request | None:
-        """Show a found sitemap to the handlers of `sitemap_found`, the spider's method among them.
+        """Send `sitemap_found` for a sitemap. The spider's method of that name is a handler, too.
 
-        Returns the request to schedule, which a handler may have replaced; None if a handler vetoed
-        it.
+        Return the request to schedule, which a handler may have replaced, or None if a handler has
+        vetoed the sitemap.
         """
         results = await self._crawler.signals.send_catch_log_async(
             sitemap_found,
@@ -306,7 +314,7 @@ class SitemapFeed:
         for _, result in results:
             if result is False or isinstance(result, Exception):
                 return None
-            if isinstance(result, Request):  # the last one counts
+            if isinstance(result, Request):  # If several handlers return one, the last counts.
                 request = result
         return request
 
@@ -318,7 +326,7 @@ def add_to_stat(crawler: Crawler, name: str, number: int = 1) -> None:
 
 
 def left_out(crawler: Crawler) -> list[str]:
-    """How many sitemaps were not followed, and by which rule, in words for each rule."""
+    """Return one text for each rule that skipped sitemaps: how many, and by which rule."""
     words = []
     for name, rule in RULES.items():
         number = crawler.stats.get_value(f"gbot_robots/sitemaps/{name}", 0)
@@ -327,7 +335,7 @@ def left_out(crawler: Crawler) -> list[str]:
     return words
 
 
-# What a spider takes
+# Which spiders are fed, and how they read sitemaps
 
 
 def feeds_itself(crawler: Crawler) -> bool:
@@ -343,16 +351,16 @@ def may_be_fed(crawler: Crawler, settings: GbotSettings) -> bool:
 
 
 def reads_sitemap(crawler: Crawler, request: Request | None) -> bool:
-    """Whether the response to `request` goes to the method that reads sitemaps.
+    """Whether the response to `request` goes to the spider's method that reads sitemaps.
 
-    Scrapy's own method reads robots.txt files, too. The crawl's spider is a SitemapSpider.
+    The crawl's spider must be a SitemapSpider. That method of Scrapy's reads robots.txt files, too.
     """
     spider: Any = crawler.spider
     return request is not None and request.callback == sitemap_callback(spider)
 
 
 def allowed_domains_of(spider: Spider) -> list[str]:
-    """The spider's `allowed_domains` without empty ones. A single domain may be a plain text."""
+    """The spider's `allowed_domains` without empty ones. A plain string is one domain."""
     domains = getattr(spider, "allowed_domains", None) or ()
     if isinstance(domains, str):
         domains = [domains]

@@ -1,8 +1,8 @@
-"""The tags of XML that may be broken, piece by piece, without a tree.
+"""Reads the tags of XML piece by piece, also of broken XML, and builds no tree.
 
-Many sitemaps are no well-formed XML: an element that is never closed, or an end tag too many, costs
-no other tag. There is nothing to expand or to fetch: an entity other than the five of XML is text,
-and so is a DTD. It knows no sitemaps.
+Many sitemaps are not well-formed XML. An element that is never closed, or a surplus end tag, does
+not affect any other tag. Nothing is expanded or fetched, because an entity other than the five of
+XML is read as text, and a DTD is skipped. The module contains nothing about sitemaps.
 Source: XML 1.0, 2.2, 2.7 and 4.1.
 """
 
@@ -13,18 +13,20 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-MOST_KEPT = 2**16  # characters of a tag, and of a value before its escapes are undone
-SPOILT = "\ufffd"  # replaces anything that is not a character of XML; it occurs in no URL
-# XML 1.0, 2.2; and DEL
+# How many characters a tag may have, and a value before its escapes are undone.
+MOST_KEPT = 2**16
+# This replaces anything that is not a character of XML. It occurs in no URL.
+SPOILT = "\ufffd"
+# Characters that XML does not allow (XML 1.0, 2.2), and DEL.
 NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
-# What has no tags in it, by what stands behind its "<": with what ends it.
+# Parts in which nothing is a tag: what follows their "<", and the mark that ends them.
 _CDATA = "![CDATA["
 _VERBATIM = {_CDATA: "]]>", "!--": "-->", "?": "?>", "!": ">"}
-# A tag, or the beginning of what has no tags in it. A bare "<" begins neither.
+# A tag, or the beginning of a part without tags. A bare "<" begins neither.
 _MARKUP = re.compile(rf"<(?:({'|'.join(map(re.escape, _VERBATIM))})|([^<>]*)>)")
 _ATTRIBUTE = re.compile(r"(?<!\S)([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-# No other escape of HTML, since "&copy=" may be part of a URL.
+# Other escapes of HTML stay as they are, because "&copy=" may be part of a URL.
 _ESCAPE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|amp|lt|gt|quot|apos);")
 
 Attributes: TypeAlias = Mapping[str, str]
@@ -33,14 +35,21 @@ Attributes: TypeAlias = Mapping[str, str]
 class Tag(NamedTuple):
     """A tag, with the text before it.
 
-    Of an element that ends with its start tag, as `<a/>`, `Markup.tags` yields both tags.
+    For an element without content, such as `<a/>`, `Markup.tags` yields a start and an end tag.
+
+    Attributes:
+        name: the name with its prefix; the name of an end tag begins with its slash.
+        prefix: the prefix of the name, or "".
+        local: the name without the prefix, in lower case.
+        more: the rest of the tag behind the name.
+        text: the text since the last tag.
     """
 
-    name: str  # with its prefix; an end tag's with its slash
+    name: str
     prefix: str
-    local: str  # the name without the prefix, in lower case
-    more: str  # what stands in the tag behind the name
-    text: str  # since the last tag
+    local: str
+    more: str
+    text: str
 
     @property
     def is_end(self) -> bool:
@@ -48,30 +57,31 @@ class Tag(NamedTuple):
         return self.name.startswith("/")
 
     def attributes(self) -> Attributes:
-        """Read the attributes, of no more than `MOST_KEPT` characters. Their escapes stay."""
+        """Read the attributes in the first `MOST_KEPT` characters. Escapes in values stay."""
         found = _ATTRIBUTE.findall(self.more[:MOST_KEPT])
         return {key: (double or single).strip() for key, double, single in found}
 
 
 class Markup:
-    """XML that comes piece by piece and is read tag by tag.
+    """XML that arrives piece by piece and is read tag by tag.
 
-    A caller may read a part between two tags by itself, and then moves `at` to the end of it.
+    A caller that reads a part between two tags by itself moves `at` to the end of that part.
 
     Attributes:
-        text: what has come, but for the pieces that have been read.
-        at: up to where `text` has been read.
+        text: the text that has arrived, from the first character that is still needed.
+        at: the index in `text` of the first character that is not read yet.
     """
 
     def __init__(self) -> None:
         self.text = ""
         self.at = 0
-        self._inside = ""  # the key in _VERBATIM of the part that is being read
-        self._before: list[str] = []  # the text since the last tag
+        # The key in _VERBATIM of the part that is being read; "" between tags.
+        self._inside = ""
+        self._before: list[str] = []  # The text since the last tag, in pieces.
 
     @property
     def is_between_tags(self) -> bool:
-        """Whether a tag or text follows, and not the rest of a comment or of CDATA."""
+        """Whether a tag or text follows; False inside a comment, CDATA and the like."""
         return not self._inside
 
     def feed(self, piece: str) -> None:
@@ -80,9 +90,9 @@ class Markup:
         self.at = 0
 
     def tags(self) -> Iterator[Tag]:
-        """Yield the tags that have come to their end. The rest waits for the next piece.
+        """Yield the tags that are complete. The rest waits for the next piece.
 
-        All text is kept until a tag follows it, so a caller has to end a text without any.
+        All text is kept until a tag follows it, so a caller has to stop if no tag comes.
         """
         while not self._inside or self._reads_verbatim():
             mark = _MARKUP.search(self.text, self.at)
@@ -111,7 +121,7 @@ class Markup:
                 yield Tag(f"/{name}", prefix, local, "", "")
 
     def _take_text(self, end: int) -> None:
-        """Keep the text up to `end`. If it has a bare "<", it is no text that XML allows."""
+        """Keep the text up to `end`, or `SPOILT` if it has a bare "<", which XML does not allow."""
         text = self.text[self.at : end]
         if "<" in text:
             text = SPOILT
@@ -119,9 +129,9 @@ class Markup:
         self.at = end
 
     def _wait_for_end(self) -> None:
-        """Keep the text up to the last "<", behind which a tag may have begun.
+        """Keep the text up to the last "<", where a tag may have begun.
 
-        Of a tag no more than `MOST_KEPT` is kept.
+        At most `MOST_KEPT` characters of that tag are kept.
         """
         start = self.text.rfind("<", self.at)
         if start < 0:
@@ -130,22 +140,22 @@ class Markup:
         self.text = self.text[: start + MOST_KEPT]
 
     def _is_cut(self, start: int, opening: str) -> bool:
-        """Whether the text ends so early that a longer `opening` may begin at `start`."""
+        """Whether the text ends before it is clear that no longer `opening` begins at `start`."""
         rest = self.text[start:]
         return any(longer.startswith(rest) and longer != opening for longer in _VERBATIM)
 
     def _reads_verbatim(self) -> bool:
-        """Read a part without tags; return whether it has come to its end.
+        """Read a part without tags; return whether its end has arrived.
 
-        Only that of CDATA is text.
+        Only the content of CDATA is kept, as text.
         """
         mark = _VERBATIM[self._inside]
         end = self.text.find(mark, self.at)
         is_over = end >= 0
-        if not is_over:  # its last characters may be the first of the mark
+        if not is_over:  # The last characters may be the beginning of the mark.
             end = max(self.at, len(self.text) - len(mark) + 1)
         if self._inside == _CDATA:
-            # `unescaped` turns these back
+            # `unescaped` will turn "&amp;" back into "&".
             self._before.append(self.text[self.at : end].replace("&", "&amp;"))
         self.at = end
         if is_over:
@@ -157,7 +167,7 @@ class Markup:
 def unescaped(text: str) -> str:
     """Undo XML's escapes. An ampersand that should have been escaped stays.
 
-    An escape of what is no character of XML becomes `SPOILT`.
+    An escape becomes `SPOILT` if it stands for something that is not a character of XML.
     """
     if "&" not in text:
         return text

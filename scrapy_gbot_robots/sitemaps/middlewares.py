@@ -1,14 +1,14 @@
 """Two middlewares that make it safe to feed sitemaps to a SitemapSpider.
 
-Other spiders do without them.
+They are off for all other spiders.
 
-The spider middleware gives a spider without start requests the robots.txt files to start from. It
-drops requests by which a document from the net leads to the local machine. What the spider asks for
-itself is otherwise left as Scrapy's code has it.
+The spider middleware makes a spider without start requests start from robots.txt files. It drops
+requests with which a document from the network leads to the local machine. It leaves all other
+requests of the spider as they are.
 
-The downloader middleware gives the spider's code robots.txt files with the sitemap lines that this
-plugin finds there; without any, if these are fed already. It checks where a sitemap lies, and
-counts what became of it.
+When the spider itself requests a robots.txt, the downloader middleware gives it only the sitemap
+lines that this plugin accepts, or no line if the plugin has already fed those sitemaps. It checks
+whether a sitemap may be at its URL, and counts what became of the sitemap.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ logger = logging.getLogger(__name__)
 
 
 class _LeftOut(IgnoreRequest):
-    """A sitemap may not lie where it does, and is counted already."""
+    """A sitemap was skipped because of its URL. It is counted already."""
 
 
 class SitemapSpiderMiddleware(BaseSpiderMiddleware):
-    """Checks what goes into and comes out of a SitemapSpider that sitemaps are fed to."""
+    """Checks the input and output of a SitemapSpider to which sitemaps are fed."""
 
     def __init__(self, crawler: Crawler) -> None:
         """Make the middleware.
@@ -69,8 +69,8 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Start a spider without start requests from the robots.txt files of its `start_urls`.
 
-        If it has none, those of its `allowed_domains` are requested, by https: Scrapy's code would
-        request nothing. A spider that is not to be fed stays without.
+        If it has no `start_urls`, use its `allowed_domains`, by https. Scrapy alone would request
+        nothing. If the spider is not to be fed, it gets no start requests.
         """
         has_requests = False
         async for output in start:
@@ -93,16 +93,17 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         return is_robots_txt and reads_sitemap(self.crawler, request)
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
-        """Pass on a request that the spider's code makes of a sitemap or robots.txt, if it may be.
+        """Check a request that the spider's code makes from a sitemap or robots.txt.
 
-        Note in the meta of a request for a sitemap which file lists it. Let the sitemap be offsite
-        if that is a robots.txt, or a sitemap index on the sitemap's own host. Count and log what is
-        dropped. All other requests pass as they are.
+        Return the request, or None if its URL may not be followed; that is counted and logged. Note
+        in the meta of a request for a sitemap which file lists it. Let the sitemap be offsite if
+        that file is a robots.txt, or a sitemap index on the sitemap's own host. All other requests
+        pass as they are.
         """
         check = self._feed.check
         if response is None or not reads_sitemap(self.crawler, response.request):
             return request
-        # what a local file of the spider's lists is not checked
+        # URLs that a file on the spider's own disk lists are not checked.
         if response.url.partition(":")[0] not in check.schemes:
             return request
         is_sitemap = reads_sitemap(self.crawler, request)
@@ -112,7 +113,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             if is_sitemap:
                 request.meta[SITEMAP] = source = check.below(request.url, response)
                 check.note_checked(request, response.url)
-                # sitemaps.org, "Sitemap index files"
+                # Source: sitemaps.org, "Sitemap index files".
                 if not source["level"] or origin.host == Origin.of(response.url).host:
                     request.meta.setdefault("allow_offsite", True)
         except Skipped as refusal:
@@ -127,12 +128,12 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
 
 
 class SitemapDownloaderMiddleware:
-    """Refuses sitemaps that lie where they may not, and reads robots.txt files that spiders name.
+    """Skips sitemaps at URLs where they may not be, and rewrites robots.txt files for spiders.
 
-    It counts sitemaps that are disallowed or could not be fetched. A robots.txt for which a
-    SitemapSpider itself asks gets the sitemap lines that this plugin finds in it.
+    It counts sitemaps that are disallowed or could not be fetched. If a SitemapSpider itself
+    requests a robots.txt, the response contains the sitemap lines that this plugin finds in it.
 
-    It must stand before the middlewares that retry or redirect: then it sees the URL of each
+    It must stand before the middlewares that retry or redirect, so that it sees the URL of each
     redirect, and only the last response to a request. The add-on puts it there.
     """
 
@@ -146,7 +147,8 @@ class SitemapDownloaderMiddleware:
         """Make the middleware.
 
         Raises:
-            NotConfigured: no sitemaps are fed to this spider, and it is no RobotsSitemapSpider.
+            NotConfigured: no sitemaps are fed to this spider, and it is not a
+            RobotsSitemapSpider.
         """
         settings = GbotSettings.of(crawler.settings)
         if not (may_be_fed(crawler, settings) or feeds_itself(crawler)):
@@ -154,20 +156,20 @@ class SitemapDownloaderMiddleware:
         return cls(crawler, settings)
 
     async def process_request(self, request: Request) -> None:
-        """Check where a sitemap lies that a file lists, or that a redirect leads to.
+        """Check the URL of a sitemap that a file lists, or to which a redirect leads.
 
         Raises:
-            IgnoreRequest: the sitemap may not lie there; it is counted and logged.
+            IgnoreRequest: the sitemap may not be at this URL; it is counted and logged.
         """
         source = request.meta.get(SITEMAP, {})
         if not source and not reads_sitemap(self.crawler, request):
             return
         listed_at = source.get("index", source.get("robotstxt"))
         found_at = request.meta.get("redirect_urls", [listed_at])[-1]
-        if not found_at:  # the user named it, and no redirect led to it
+        if not found_at:  # The user named the sitemap, and no redirect led to it.
             return
         try:
-            self._check.listed(request.url)  # a redirect may lead to a URL with an impossible host
+            self._check.listed(request.url)  # A redirect may lead to an impossible host.
             self._check.check_host(request.url, source.get("robotstxt"))
             check_machine(request.url, found_at)
             await self._check_address(request.url, found_at)
@@ -180,22 +182,22 @@ class SitemapDownloaderMiddleware:
         """Check that a URL from a public host does not lead to a private address.
 
         Raises:
-            Skipped: it does ("private"), or its name takes too long to resolve.
+            Skipped: it leads there ("private"), or its host takes too long to resolve.
         """
         if not self._check.refuses_private:
             return
         try:
             is_inside = await within(self._settings.timeout_secs, leads_inside(url, found_at))
-        except TimeoutError:  # a name that takes so long to resolve may lead anywhere
+        except TimeoutError:  # The host may have any address.
             is_inside = True
         if is_inside:
             raise Skipped("skipped/private", url)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Count a listed sitemap that comes with an error status; rewrite a robots.txt.
+        """Count a listed sitemap whose response has an error status; rewrite a robots.txt.
 
-        A robots.txt that the spider's code reads keeps its sitemap lines alone, as `_sitemap_lines`
-        gives them; none, if the feed has them. Lines that are left out are counted.
+        A robots.txt for the spider's code keeps only its sitemap lines, as `_sitemap_lines` returns
+        them, or no line if the feed has them already. Skipped lines are counted.
         """
         if response.status not in _OK:
             if _is_fed_or_of_an_index(request):
@@ -204,7 +206,7 @@ class SitemapDownloaderMiddleware:
         if origin_of_robots_txt(response.url) is None or not reads_sitemap(self.crawler, request):
             return response
         lines: list[str] = []
-        # else the feed has its lines
+        # In all other cases the feed has the lines already.
         if SITEMAP not in request.meta or ANSWERED not in response.flags:
             lines, refusals = await run_in_thread(self._sitemap_lines, response)
             for refusal in refusals:
@@ -214,10 +216,10 @@ class SitemapDownloaderMiddleware:
         return response.replace(cls=TextResponse, body="".join(lines), encoding="utf-8")
 
     def _sitemap_lines(self, response: Response) -> tuple[list[str], list[Skipped]]:
-        """The sitemap lines of a robots.txt, with URLs as requested, and what is left out.
+        """Return the sitemap lines of a robots.txt, with URLs as requested, and the skipped ones.
 
-        Scrapy's reader misses some lines of the original, and fails on others. As in Scrapy, there
-        may be any number of them on any host, and a relative URL is resolved.
+        Scrapy's reader would miss some of the original lines, and fail on others. As in Scrapy, the
+        number of lines is not limited, they may name any host, and relative URLs are resolved.
         """
         lines, refusals = [], []
         for line in sitemap_lines_of(self._settings.parse(response.body)):
@@ -241,14 +243,14 @@ class SitemapDownloaderMiddleware:
 def _is_fed_or_of_an_index(request: Request) -> bool:
     """Whether the plugin has fed the sitemap, or a sitemap index lists it.
 
-    One that a spider itself finds in a robots.txt is neither, nor is a guessed one.
+    A sitemap that the spider itself finds in a robots.txt is neither, nor is a guessed one.
     """
     source = request.meta.get(SITEMAP, {})
     return bool(source.get("line") or source.get("level"))
 
 
 def _forget_file(request: Request) -> None:
-    """Remove from a new request what code may copy of the meta of the file that lists its URL."""
+    """Remove keys that code may have copied from the meta of the file that lists the URL."""
     request.meta.pop(CHECKED, None)
     if request.meta.pop(SITEMAP, None) is not None:
         request.meta.pop("allow_offsite", None)

@@ -4,11 +4,11 @@ A file passes through a chain of iterators, and each reads only what the next on
 
     cut into pieces -> gunzipped -> limited to MAX_BYTES -> decoded -> tags or lines -> entries
 
-So the first entry comes before the whole file is read. Reading costs no more than `MAX_BYTES` of
-work and little memory, whatever the file contains. A file that ends early is used as far as it
-goes. It knows no crawl and no network.
+So the first entry comes before the whole file is read. Whatever the file contains, reading takes
+little memory, and no more time than reading `MAX_BYTES` takes. If a file ends early, its entries up
+to that point are used. The module needs neither a crawl nor a network.
 
-XML is read tag by tag: what is broken in it costs the entry around it and no other.
+XML is read tag by tag, so broken markup affects only the entry around it.
 Source: sitemaps.org, "XML tag definitions", "Sitemap file requirements", "Other Sitemap formats",
 "Entity escaping"; for charsets XML 1.0, appendix F; for dates W3C Datetime, and RSS 2.0, "pubDate";
 RSS 1.0, which is RDF.
@@ -32,41 +32,45 @@ from ..core.urls import shown
 from ..policy.decoding import Pieces, gunzipped
 from .markup import MOST_KEPT, NO_CHARACTER, SPOILT, Markup, Tag, unescaped
 
-MAX_BYTES = 52_428_800  # of one file, uncompressed (sitemaps.org, "Sitemap file requirements")
-MAX_ENTRIES = 50_000  # of one file (the same)
+# The limits of one uncompressed file (sitemaps.org, "Sitemap file requirements").
+MAX_BYTES = 52_428_800
+MAX_ENTRIES = 50_000
 _TOO_LONG = f"it has more than the {MAX_ENTRIES} entries or {MAX_BYTES} bytes of a sitemap"
 
-MOST_URL_CHARS = 8_191  # of a URL as written; sitemaps.org wants fewer than 2,048
-_MOST_BARREN = 2**20  # characters in a row without a complete entry: they are kept in memory
-_PIECE = 4_096  # bytes read at a time: work of a millisecond
-_TURN_TAGS = 256  # tags that are read before the reactor runs: work of a millisecond
-_HEAD = 8_192  # bytes that tell the charset, and whether it is XML
+# The longest URL as written, in characters. sitemaps.org allows fewer than 2,048.
+MOST_URL_CHARS = 8_191
+# How many characters in a row may contain no complete entry. They are kept in memory.
+_MOST_BARREN = 2**20
+_PIECE = 4_096  # bytes that are read at a time, which takes about a millisecond
+_TURN_TAGS = 256  # tags that are read before the reactor runs, which takes about a millisecond
+_HEAD = 8_192  # bytes in which the charset and the beginning of XML are looked for
 _GZIP = b"\x1f\x8b"
 _ZIPPED_PIECE = 65_536  # bytes of a gzipped file that are unpacked at a time
-# Pieces that a file unpacks to: one at least of each gzip member and each `_ZIPPED_PIECE`, and of
-# 64 KiB at most. The longest file has 2,400, if it is one member.
+# How many pieces are unpacked at most. Each gzip member and each `_ZIPPED_PIECE` gives at least one
+# piece of at most 64 KiB. The longest file in one member gives 2,400.
 _MOST_PIECES = 3_200
 
-# Charsets in which markup is ASCII, by the beginnings of Python's names. Other codecs of Python's,
-# such as UTF-7, could make markup of text.
+# ASCII-compatible charsets, as prefixes of Python's names for codecs. Under other codecs, such as
+# UTF-7, plain text could decode to markup.
 _CHARSETS = tuple("utf-8 ascii iso8859 cp125 koi8 gb big5 shift_jis cp932 euc cp949".split())
-_MARK = "\ufeff"  # the byte order mark, in every charset
+_MARK = "\ufeff"  # The byte order mark after decoding.
 _ABSOLUTE = re.compile(
     rf"(?=.{{,{MOST_URL_CHARS}}}\Z)https?://[^\s/?#{SPOILT}][^\s{SPOILT}]*", re.IGNORECASE
 )
-_WRAPS = re.compile(r"[\t\n\r]")  # browsers drop them anywhere in a URL (URL standard, 4.4)
-# A URL with a scheme; or a relative one, whose first segment has no colon (RFC 3986, 4.2) and does
-# not begin with a quotation mark, a bracket or an invisible character.
+# Browsers drop these characters anywhere in a URL (URL standard, 4.4).
+_WRAPS = re.compile(r"[\t\n\r]")
+# A URL with a scheme, or a relative URL. The first segment of a relative URL has no colon (RFC
+# 3986, 4.2) and does not begin with a quotation mark, a bracket or an invisible character.
 URL = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+.-]*:|[/?#]|[\w.~%!$'()*+,;=@-][^:/?#]*(?:[/?#]|\Z)).*", re.DOTALL
 )
-_INVISIBLE = "\xad\u200b\u200e\u200f\u2060\ufeff"  # no URL ends with one
-# A second URL behind white space: the value is no URL that only lacks its escapes.
+_INVISIBLE = "\xad\u200b\u200e\u200f\u2060\ufeff"  # No URL ends with one of these.
+# A second URL behind white space. A value with one is not a single URL that lacks its escapes.
 _SECOND_URL = re.compile(r"\s[A-Za-z][A-Za-z0-9+.-]*://")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _XML_START = re.compile(r"<(?:(\w+):)?(urlset|sitemapindex|rss|feed|rdf)\b", re.IGNORECASE)
 
-# A W3C date, with a time as people write it. "2026" is a whole year.
+# A W3C date, with a time in the forms that occur in real files. "2026" is a whole year.
 _DATE = re.compile(
     r"([12]\d{3})(?:-(\d\d)(?:-(\d\d)"
     r"(?:[Tt\s]\s*\d\d?(?::\d\d){1,2}(?:[.,]\d+)?\s*(?:[AaPp]\.?[Mm]\.?)?\s*"
@@ -74,17 +78,17 @@ _DATE = re.compile(
     re.ASCII,
 )
 
-# As in Scrapy: "loc", and if the file has them "lastmod", "alternate" (a list of URLs) and other
-# elements by their names.
+# An entry as in Scrapy, with the keys "loc" and, if the file has them, "lastmod", "alternate" (a
+# list of URLs) and the names of other elements.
 SitemapEntry: TypeAlias = dict[str, Any]
 Entries: TypeAlias = Iterator[SitemapEntry | None]
-# By the name of an entry's element, the keys for what the elements in it say, by their names.
+# For each name of an entry's element, the keys of its child elements by their names.
 Kinds: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
-# The elements of entries, by the root in lower case, with the elements in them that are the URL,
-# the date and the like. These count if they have the prefix of the entry. Sitemaps may stand among
-# pages.
+# For each root element in lower case, the elements that are entries, and their child elements for
+# the URL, the date and the like. Such a child must have the prefix of its entry. Sitemaps and pages
+# may be mixed.
 _LISTED = {name: name for name in ("loc", "lastmod", "changefreq", "priority")}
 _OF_SITEMAPS = {"url": _LISTED, "sitemap": _LISTED}
 _OF_RSS = {"item": {"link": "loc", "pubdate": "lastmod", "dc:date": "lastmod", "guid": "guid"}}
@@ -98,13 +102,13 @@ _ENTRIES: Mapping[str, Kinds] = {
 # Keys that no other element may have: Scrapy has a list for "alternate", made of links.
 _TAKEN = frozenset({"loc", "lastmod", "link", "alternate"})
 
-# Plain entries, which most files have and nothing else: no other way to write them is as usual. No
-# character can belong to two neighbouring repetitions, and each repetition has a bound. So a text
-# that does not match costs a few looks at it.
+# Patterns of plain entries. Most files contain nothing but entries in this form. No character can
+# belong to two neighbouring repetitions, and each repetition is bounded, so a text that does not
+# match is scanned only a few times.
 _SPACE = r"\s{0,64}"
 _VALUE = rf"[^<{SPOILT}]{{0,8191}}"
-_DATE_OR_WORD = rf"[^<&{SPOILT}]{{0,64}}"  # has no escapes
-# A URL that is what was meant, and one that may have to be unescaped, or may be none.
+_DATE_OR_WORD = rf"[^<&{SPOILT}]{{0,64}}"  # without escapes
+# A URL that is used as it is written. Any other value may need unescaping, or not be a URL.
 _PLAIN_URL = r"https?://[\w.:-]{1,255}/[!$%'-;=?-Z_a-z~]{0,2000}"
 _PLAIN_CHILD = re.compile(
     rf"""
@@ -123,7 +127,7 @@ _PLAIN_CHILD = re.compile(
     """,
     re.ASCII | re.VERBOSE,
 )
-# The values that most entries have mostly come in this order.
+# The usual elements of an entry, in their usual order.
 _PLAIN_START = re.compile(
     rf"""
     {_SPACE}<(?P<kind>url|sitemap)>{_SPACE}
@@ -135,21 +139,22 @@ _PLAIN_START = re.compile(
     re.ASCII | re.VERBOSE,
 )
 _BEGUN = re.compile(rf"{_SPACE}<(url|sitemap)>", re.ASCII)
-_MOST_AWAITED = 8_192  # characters of an entry that has no end yet, but may be plain
+# How many characters of an entry without its end tag are kept, because it may be a plain entry.
+_MOST_AWAITED = 8_192
 
 
 class SitemapReader:
-    """Iterate over a reader to get the entries of a file.
+    """Reads a sitemap file. Iterating over a reader yields the entries of the file.
 
-    After a None it is time to let the reactor run.
+    It also yields None now and then, when the caller should let the reactor run.
 
     Attributes:
         is_sitemap: whether the entry that was read last is a sitemap and not a page.
         entries: how many entries have been read.
-        broken: how many entries could not be read so far, and values of `loc` that are surplus or
-            stand in no entry.
-        trouble: why reading ended before the end of the file, or that the file ends early; else
-            empty.
+        broken: how many entries could not be read so far, plus the number of `loc` values that are
+            surplus or outside entries.
+        trouble: in words, why reading ended before the end of the file, or that the file ends too
+            early; "" if neither.
     """
 
     def __init__(self, body: bytes) -> None:
@@ -158,26 +163,27 @@ class SitemapReader:
         self.entries = self.broken = 0
         self.trouble = ""
         self._barren = 0  # characters since the last entry
-        self._entry: _Entry | None = None  # that is being read tag by tag
-        self._root = ""  # the root element's name in lower case, without its prefix
-        self._is_open = False  # whether the root's end tag has still to come
-        self._base = ""  # by which URLs are resolved (XML Base), if the root names one
+        self._entry: _Entry | None = None  # The entry that is being read tag by tag.
+        self._root = ""  # The root element's name in lower case, without its prefix.
+        self._is_open = False  # Whether the root's end tag is still missing.
+        self._base = ""  # The root's base for relative URLs (XML Base), if any.
 
     @property
     def is_understood(self) -> bool:
-        """Whether the file that was read is a sitemap, even one that lists nothing or is cut."""
+        """Whether the file is a sitemap, even one that lists nothing or is cut."""
         return self.entries > 0 or not self.trouble
 
     def __iter__(self) -> Entries:
-        """Yield the entries, and None now and then, for the reactor; set `trouble`.
+        """Yield the entries, and None when the reactor should run; set `trouble`.
 
-        The root element tells the format. A file that does not begin with markup is a list of URLs.
+        The root element decides the format. A file that does not begin with markup is a list of
+        URLs.
         """
         texts = _decoded(self._limited(_unpacked(self._body)))
         head = _COMMENT.sub("", next(texts, "")).removeprefix(_MARK).lstrip()
         root = _XML_START.search(head)
         entries: Entries = iter(())
-        if root is not None:  # a program's warning may stand before it
+        if root is not None:  # A warning of the program that made the file may precede it.
             prefix, name = root.groups("")
             self._root = name.lower()
             xml = chain((head[root.start() :],), texts)
@@ -193,14 +199,14 @@ class SitemapReader:
         if root is not None and self._is_open and not self.trouble:
             self.trouble = f"the file ends early, without </{root[0][1:]}>"
         if root is None and not self.entries:
-            self.broken = 0  # they are no lines of a list
+            self.broken = 0  # The file is not a list, so its lines are not broken entries.
             if not self.trouble:
                 self.trouble = "it is empty"
                 if head:
-                    self.trouble = f'it is no sitemap, and begins with "{shown(head, 40)}"'
+                    self.trouble = f'it is not a sitemap; it begins with "{shown(head, 40)}"'
 
     def _limited(self, pieces: Pieces) -> Pieces:
-        """Pass on the first `MAX_BYTES`, or up to where decompressing fails; set `trouble` then."""
+        """Yield the first `MAX_BYTES`, or fewer if unpacking fails. Then set `trouble`."""
         left = MAX_BYTES
         try:
             for piece in pieces:
@@ -217,16 +223,16 @@ class SitemapReader:
         rest = ""
         for text in texts:
             *lines, rest = (rest + text).replace("\r", "\n").split("\n")
-            rest = rest[: MOST_URL_CHARS + 1]  # a longer line is broken, so its rest is not kept
+            rest = rest[: MOST_URL_CHARS + 1]  # The rest of a longer, broken line is dropped.
             yield from map(self._line, lines)
             yield None
-        if not self.trouble:  # else the last line may be cut
+        if not self.trouble:  # If reading has ended early, the last line may be cut.
             yield self._line(rest)
 
     def _line(self, line: str) -> SitemapEntry | None:
         """Read a line, which is broken unless it is empty or an absolute URL.
 
-        A relative URL is broken, too: else any headline of a text would be taken for one.
+        A relative URL counts as broken, because any line of prose could be taken for one.
         """
         line = line.strip()
         if _ABSOLUTE.fullmatch(line):
@@ -237,7 +243,7 @@ class SitemapReader:
     def _xml(self, texts: Iterator[str], kinds: Kinds, prefixes: Collection[str]) -> Entries:
         """Yield the entries of XML, and None for each piece and each broken entry.
 
-        Plain entries are read by patterns. All others are read tag by tag, which takes longer.
+        Patterns read plain entries. All others are read tag by tag, which takes longer.
         """
         markup = Markup()
         has_plain = kinds is _OF_SITEMAPS and {*prefixes} == {""}
@@ -266,8 +272,8 @@ class SitemapReader:
     def _take(self, tag: Tag, kinds: Kinds, prefixes: Collection[str]) -> _Entry | None:
         """Take the next tag; return the entry that it ends, if any.
 
-        The element of an entry has one of the `prefixes`: the root's, or none. An entry that is
-        never closed ends where the next one begins. A `loc` that stands in no entry is broken.
+        The element of an entry has one of the `prefixes`: the root's prefix, or "". An entry that
+        is never closed ends where the next one begins. A `loc` outside entries counts as broken.
         """
         ended = None
         if tag.local == self._root:
@@ -286,7 +292,7 @@ class SitemapReader:
         return ended
 
     def _take_root(self, tag: Tag) -> None:
-        """Note the base, and whether the root has ended: then all in it that is open ends, too."""
+        """Take a tag of the root: note its base, or that it has ended and ends open children."""
         self._is_open = not tag.is_end
         if self._entry is None:
             self._base = _base_of(tag)
@@ -294,7 +300,7 @@ class SitemapReader:
             self._entry.close_child(tag.text)
 
     def _plain_entries(self, markup: Markup) -> Entries:
-        """Yield the plain entries that follow one another, as `_finish` would return them."""
+        """Yield the plain entries up to the next other entry, in the form of `_finish`."""
         text = markup.text
         while start := _PLAIN_START.match(text, markup.at):
             kind, plain_loc, loc, lastmod, changefreq, priority = start.groups()
@@ -323,7 +329,7 @@ class SitemapReader:
                 yield None
 
     def _up_to_barren(self, texts: Iterator[str]) -> Iterator[str]:
-        """Pass texts on, until too many characters in a row complete no entry; set `trouble`."""
+        """Yield texts until too many characters in a row complete no entry. Then set `trouble`."""
         for text in texts:
             yield text
             if self._barren > _MOST_BARREN:
@@ -331,12 +337,12 @@ class SitemapReader:
                 return
 
     def _finish(self, entry: _Entry) -> SitemapEntry | None:
-        """Return what an entry lists, if it has a URL.
+        """Return the values of an entry, or None if it has no URL.
 
-        Note whether it is a sitemap, and count what is broken of it.
+        Note whether the entry is a sitemap, and count its broken values.
         """
         self._barren = 0
-        if entry.kind != "entry":  # an Atom entry may have several links
+        if entry.kind != "entry":  # An Atom entry may have several links.
             self.broken += entry.surplus
         if not entry.values.get("loc"):
             if not entry.permalink:
@@ -352,10 +358,10 @@ class _Entry:
 
     Attributes:
         kind: the name of its element, without the prefix.
-        values: what it lists. Of several values with one key, the first that is not empty counts.
+        values: its values by key. Of several values with one key, the first that is not empty is
+            kept.
         surplus: how many values of `loc` follow the first one.
-        permalink: the URL in an RSS item's guid, for an item without a link; empty if there is
-            none.
+        permalink: the URL in an RSS item's guid, which is used if the item has no link; or "".
     """
 
     def __init__(self, tag: Tag, keys: Mapping[str, str], base: str) -> None:
@@ -366,13 +372,13 @@ class _Entry:
         self._keys = keys
         self._prefix = tag.prefix
         self._base = _base_of(tag, base)
-        self._child: Tag | None = None  # the element in it that is open
+        self._child: Tag | None = None  # The child element that is open.
 
     def add(self, tag: Tag) -> None:
         """Take the next tag in the entry: a start tag opens a child, its end tag adds it.
 
-        The text of a tag is what stands before it. What has `SPOILT` anywhere is no value. A child
-        that is never closed ends where the next one begins, if both are elements of an entry.
+        The text of a tag is the text before it. A text with `SPOILT` is not a value. A child that
+        is never closed ends where the next one begins, if both are known elements of an entry.
         """
         child = self._child
         if child is not None and tag.name == f"/{child.name}":
@@ -382,21 +388,21 @@ class _Entry:
         if child is not None and self._key_of(child) and self._key_of(tag) and not tag.is_end:
             self.close_child(tag.text)
             child = None
-        if child is not None:  # it has not only text
+        if child is not None:  # It contains another element.
             self._child = child._replace(text=SPOILT)
         elif not tag.is_end:
             self._child = tag._replace(text="")
 
     def close_child(self, text: str) -> None:
-        """Add the child that is open, if any, unless it has not only `text`."""
+        """Add the open child, if any, with its `text`, unless it contains another element."""
         if self._child is not None and not self._child.text:
             self._add(self._child, text)
             self._child = None
 
     def _key_of(self, element: Tag) -> str:
-        """The key of an element that every reader knows, by its name; else empty.
+        """The key of an element that the format defines; "" for any other element.
 
-        The name has its prefix, if that is not the entry's.
+        The element is looked up by its name, with its prefix if that differs from the entry's.
         """
         name = element.local
         if element.prefix != self._prefix:
@@ -404,10 +410,10 @@ class _Entry:
         return self._keys.get(name, "")
 
     def _add(self, element: Tag, text: str) -> None:
-        """Add the value of an element: its text, or where a link with an `href` leads.
+        """Add the value of an element: its text or, for a link with an `href`, the link's target.
 
-        Its key is that of `_keys`; else its own name without the prefix, unless that is taken. A
-        link without a key is an "alternate".
+        The key comes from `_keys`. If `_keys` lacks the element, the key is the element's name
+        without the prefix, unless that is in `_TAKEN`. A link without a key is an "alternate".
         """
         key = self._key_of(element)
         is_link = element.local == "link" and "href" in element.attributes()
@@ -421,7 +427,7 @@ class _Entry:
         if not key and element.local not in _TAKEN:
             key = element.local
         if key and not self.values.get(key):
-            self.values[key] = value  # as in Scrapy, an empty element has a key
+            self.values[key] = value  # As in Scrapy, an empty element has a key, too.
         elif key == "loc" and value:
             self.surplus += 1
         elif is_link and value:
@@ -429,7 +435,7 @@ class _Entry:
 
 
 def _is_awaited(markup: Markup) -> bool:
-    """Whether an entry has begun that may turn out to be plain once the next piece is there."""
+    """Whether an entry has begun that may be plain, but whose end has not arrived yet."""
     if len(markup.text) - markup.at > _MOST_AWAITED:
         return False
     begun = _BEGUN.match(markup.text, markup.at)
@@ -456,16 +462,16 @@ def _add_child(values: SitemapEntry, child: re.Match[str]) -> None:
 
 
 def _target(link: Tag) -> str:
-    """Where a link with an `href` leads; "" if its `rel` says that this is no form of the page."""
+    """The `href` of a link; "" if its `rel` shows that the target is not a form of the page."""
     attributes = link.attributes()
-    # a link without `rel` is an "alternate" (RFC 4287 4.2.7.2)
+    # A link without `rel` is an "alternate" (RFC 4287 4.2.7.2).
     if attributes.get("rel", "alternate") != "alternate":
         return ""
     return attributes["href"]
 
 
 def _base_of(element: Tag, outer: str = "") -> str:
-    """The base of the URLs in an element, by the base of the element around it (XML Base, 4)."""
+    """The base for URLs in an element; `outer` is its parent's base (XML Base, 4)."""
     if "xml:base" not in element.more:
         return outer
     base = _url(_usable(element.attributes().get("xml:base", "")))
@@ -473,7 +479,7 @@ def _base_of(element: Tag, outer: str = "") -> str:
 
 
 def _joined(base: str, url: str) -> str:
-    """The `url` by its base, if it has one; empty if they make none."""
+    """The `url`, resolved against `base` if there is one; "" if that is not possible."""
     if not base or not url:
         return url
     try:
@@ -489,7 +495,7 @@ def _is_permalink(guid: Tag, value: str) -> bool:
 
 
 def _url(value: str) -> str:
-    """A URL without the line breaks and tabs that wrap it; empty if the value is none, or two."""
+    """A URL without line breaks and tabs; "" if the value is not a URL, or contains two."""
     if _SECOND_URL.search(value):
         return ""
     url = _WRAPS.sub("", value)
@@ -499,7 +505,7 @@ def _url(value: str) -> str:
 
 
 def _usable(text: str) -> str:
-    """A value without its escapes; empty if it is too long, or has what is no character."""
+    """A value without its escapes; "" if it is too long, or contains `SPOILT`."""
     value = ""
     if len(text) <= MOST_KEPT:
         value = unescaped(text).strip()
@@ -509,14 +515,14 @@ def _usable(text: str) -> str:
 
 
 def _cut(pieces: Iterable[bytes], size: int = _PIECE) -> Pieces:
-    """Make small pieces of large ones."""
+    """Cut pieces into pieces of at most `size` bytes."""
     for piece in pieces:
         for start in range(0, len(piece), size):
             yield piece[start : start + size]
 
 
 def _bounded(pieces: Pieces) -> Pieces:
-    """Pass on `_MOST_PIECES`; raise EOFError if there are more: empty ones cost work, too."""
+    """Yield up to `_MOST_PIECES`; raise EOFError if there are more: even empty ones take time."""
     for number, piece in enumerate(pieces):
         if number == _MOST_PIECES:
             raise EOFError(f"it has more than {_MOST_PIECES} gzipped parts")
@@ -531,9 +537,9 @@ def _unpacked(body: bytes) -> Pieces:
 
 
 def _decoded(pieces: Pieces) -> Iterator[str]:
-    """Decode the `pieces` of a file one by one, as UTF-8 unless the file says another charset.
+    """Decode the `pieces` of a file one by one, as UTF-8 unless the file declares another charset.
 
-    U+FFFD, which no URL has, replaces anything that is not a character of XML.
+    U+FFFD, which occurs in no URL, replaces anything that is not a character of XML.
     """
     first = b""
     while len(first) < _HEAD and (piece := next(pieces, b"")):
@@ -543,14 +549,15 @@ def _decoded(pieces: Pieces) -> Iterator[str]:
 
 
 def _charset_of(first: bytes) -> str:
-    """The charset that a file's mark, first two characters or declaration say; else UTF-8.
+    """The charset by a file's byte order mark, its first two characters or its declaration.
 
-    A declared charset in which markup is not ASCII, such as UTF-7, does not count.
+    If there is none of these, it is UTF-8. A declared charset in which markup is not ASCII, such as
+    UTF-7, is ignored.
     """
     charset, _ = read_bom(first)
     if charset is not None:
         return charset
-    # two characters of ASCII in UTF-16, which needs no byte order mark (XML 1.0, appendix F)
+    # Two ASCII characters in UTF-16, which needs no byte order mark (XML 1.0, appendix F).
     if first[1:4:2] == b"\0\0":
         return "utf-16-le"
     if first[0:4:2] == b"\0\0":
@@ -562,26 +569,26 @@ def _charset_of(first: bytes) -> str:
 
 
 def day_of(text: str) -> str:
-    """The day, month or year that a date names, as in "2026-01-31"; empty if `text` is no date.
+    """The day, month or year of a date, such as "2026-01-31"; "" if `text` is not a date.
 
-    The day is taken as it is written, whatever the time zone. A longer number, such as a Unix time,
-    is no date, nor is an impossible one, such as 2026-02-30.
+    The day is taken as it is written, whatever the time zone. A Unix time or another long number is
+    not a date, and neither is an impossible day, such as 2026-02-30.
     """
     match = _DATE.fullmatch(text.strip())
     try:
         if match is None:
             return parsedate_to_datetime(text).date().isoformat()
         parts = [part for part in match.groups() if part]
-        date(*map(int, [*parts, "1", "1"][:3]))  # raises if there is no such day
+        date(*map(int, [*parts, "1", "1"][:3]))  # This raises ValueError for an impossible day.
     except (ValueError, OverflowError):
         return ""
     return "-".join(parts)
 
 
 def is_before(lastmod: str, day: str) -> bool:
-    """Whether a date lies before `day`, as far as both go: "2026" is not before "2026-01-31".
+    """Whether the date `lastmod` is before `day`; False if `lastmod` is not a date.
 
-    False if `lastmod` is no date.
+    If one of them is less exact, the exact part is compared: "2026" is not before "2026-01-31".
     """
     text = day_of(lastmod)
     return text[: len(day)] < day[: len(text)]

@@ -1,8 +1,8 @@
-"""RobotsSitemapSpider: given hosts and nothing else, it crawls the pages that their sitemaps list.
+"""RobotsSitemapSpider takes nothing but hosts, and crawls the pages that their sitemaps list.
 
-Each host's robots.txt says where its sitemaps are; the answers of `obeying` reach the spider as
-responses. `SitemapFeed` schedules the sitemaps. A sitemap file becomes requests while it is read:
-the first goes out before the last entry is found.
+Each host's robots.txt lists its sitemaps. The answers of `obeying` reach the spider as responses.
+`SitemapFeed` schedules the sitemaps. A sitemap file becomes requests while it is read, so the first
+request goes out before the last entry is found.
 Source: sitemaps.org's protocol and Scrapy's SitemapSpider.
 """
 
@@ -38,25 +38,29 @@ from .discovery import SitemapDiscovery, add_to_stat
 from .reader import MAX_BYTES, SitemapEntry, SitemapReader, day_of, is_before
 from .urls import FoundSitemap, Skipped, covers, given_in, guesses_of, origins_of, scope_of
 
-# Bytes that may be downloaded: of a file that is a little too long, MAX_BYTES are used.
+# How many bytes of a sitemap file may be downloaded. Of a file that is a little too long, the first
+# MAX_BYTES are used.
 MOST_DOWNLOADED = 2 * MAX_BYTES
 
 _OK = range(200, 300)
 _TROUBLE = frozenset({429, *range(500, 1000)})
 _IDLE_POLL_SECS = 0.1
-# Hosts at a time, each by a connection; the list of hosts is read no further ahead.
+# How many hosts are asked at a time, each over a connection of its own. The list of hosts is not
+# read further ahead.
 _MOST_ASKED = 100
-# How many requests are made before the reactor runs: scheduling takes longer than making one.
+# How many requests are made before the reactor runs. The number is small, because to schedule a
+# request takes longer than to make it.
 _TURN_REQUESTS = 5
-_TURN_SECS = 0.001  # for how long entries are read before the reactor runs
-# The signals of Scrapy that the spider hears, each by its method of that name.
+_TURN_SECS = 0.001  # For how many seconds entries are read before the reactor runs.
+# Scrapy's signals for which the spider has handlers: methods of these names, with a "_" before.
 _HEARD = "request_dropped response_received spider_opened spider_closed".split()
-_FOUND = ""  # the fate of a sitemap that lists anything; any other is told in words
-_MOST_TOLD = 3  # of the sitemaps that a robots.txt lists
-_MOST_WHY = 2_000  # characters of why a host leads to no sitemap, in the log
+# The fate of a sitemap that lists anything. Any other fate is a text that explains why it does not.
+_FOUND = ""
+_MOST_TOLD = 3  # How many sitemaps of a robots.txt are named in the reason for a host.
+_MOST_WHY = 2_000  # How many characters of that reason are logged.
 
-# What becomes of a URL that a sitemap file lists, in the words of the last line. The stats
-# "gbot_robots/sitemaps/entries/..." count it, but for "lost": what no stat counts.
+# What may become of a URL that a sitemap file lists, with the words for it in the last line of the
+# log. The stats "gbot_robots/sitemaps/entries/..." count each fate but "lost", which is the rest.
 _FATES = {
     "crawled": "crawled",
     "forbidden": "forbidden",
@@ -84,20 +88,20 @@ class RobotsSitemapSpider(SitemapSpider):
 
     All attributes of a SitemapSpider work: `sitemap_rules`, `sitemap_follow`,
     `sitemap_alternate_links`, `sitemap_filter`, and `sitemap_urls` beside the hosts.
-    `request.meta[meta.LISTED]` of a page has the sitemap that lists the page, and the date of its
-    last change.
+    For each page, `request.meta[meta.LISTED]` contains the sitemap that lists the page, and the
+    date of the page's last change.
 
     Attributes (of the class, or arguments `-a name=value`):
         hosts: a list, or text with commas: `example.org`, `example.org:8080` or a URL.
         hosts_file: path of a file with a host on each line; "#" begins a comment.
         sitemap_scope: "hosts" crawls pages only on the given hosts, with or without "www.", and on
             their subdomains. "any" crawls them on all hosts. The stat
-            `gbot_robots/sitemaps/entries/host` counts the pages that are left out.
-        sitemap_guess: whether `/sitemap.xml` is tried on a host that lists no sitemap; or the paths
-            that are tried in order, a list or text with commas, until one lists anything.
-            "common" tries seven places in which software puts sitemaps.
+            `gbot_robots/sitemaps/entries/host` counts the pages that are skipped.
+        sitemap_guess: whether `/sitemap.xml` is tried on a host that lists no sitemap; or a list,
+            or text with commas, of the paths that are tried in order until one lists anything.
+            "common" tries seven paths at which software puts sitemaps.
         sitemap_since: a day, a month or a year, such as 2026-01-31 or 2026-01. Pages and sitemaps
-            that were last changed before it, as the file that lists them says, are left out.
+            are skipped if the file that lists them gives an earlier date for their last change.
     """
 
     hosts: str | Sequence[str] = ()
@@ -118,7 +122,8 @@ class RobotsSitemapSpider(SitemapSpider):
         super().__init__(*args, **kwargs)
         if not (self.hosts or self.hosts_file or self.sitemap_urls):
             raise ValueError(
-                "Say which hosts: -a hosts=example.org,example.net or -a hosts_file=hosts.txt"
+                "No hosts are given. Name them: -a hosts=example.org,example.net "
+                "or -a hosts_file=hosts.txt"
             )
         if self.hosts_file and not Path(self.hosts_file).is_file():
             raise ValueError(f"hosts_file must be a file, got {str(self.hosts_file)!r}")
@@ -129,18 +134,18 @@ class RobotsSitemapSpider(SitemapSpider):
                 f"sitemap_since must be a date such as 2026-01-31, got {self.sitemap_since!r}"
             )
         self._guesses = guesses_of(self.sitemap_guess)
-        # Hosts as written that `start` counts as under way, up to `_MOST_ASKED`: their robots.txt
-        # has neither answered nor failed. In a resumed crawl the duplicate filter drops the request
-        # for a host that still is in the queue: `_request_dropped` takes that host out of here.
+        # The hosts, as written, whose robots.txt was requested and has neither come nor failed; at
+        # most `_MOST_ASKED`. In a resumed crawl a host may still be in the queue. Then the
+        # duplicate filter drops its request, and `_request_dropped` removes the host from here.
         self._asked: set[str] = set()
-        self._files = number()  # of the sitemap files that are read
-        self._first_without = ""  # the first host that leads to no sitemap, for the last line
+        self._files = number()  # This gives each sitemap file a number when it is begun.
+        self._first_without = ""  # The first host without a sitemap and why, for the last line.
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
         """Raise SCRAPER_SLOT_MAX_ACTIVE_SIZE, unless it is set.
 
-        With 5 MB, no request would go out while a large sitemap is read.
+        With Scrapy's default of 5 MB, no request would go out while a large sitemap is read.
         """
         super().update_settings(settings)
         # This priority is below that of a project's settings.
@@ -148,10 +153,10 @@ class RobotsSitemapSpider(SitemapSpider):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """Make the spider, and let it hear the signals of `_HEARD`.
+        """Make the spider, and connect its handlers of the signals in `_HEARD`.
 
         Raises:
-            ValueError: as `__init__`.
+            ValueError: no hosts are given, or an argument has a wrong value.
         """
         spider = super().from_crawler(crawler, *args, **kwargs)
         for name in _HEARD:
@@ -162,17 +167,18 @@ class RobotsSitemapSpider(SitemapSpider):
         """Take the feed of the crawl, bound the size of sitemap files, and read the scope."""
         self._gbot = GbotSettings.of(self.settings)
         discovery = self.crawler.get_extension(SitemapDiscovery)
-        if discovery is None:  # GBOT_ROBOTS_SITEMAPS is "off", or there is no add-on
+        if discovery is None:  # GBOT_ROBOTS_SITEMAPS is "off", or the add-on is not used.
             discovery = SitemapDiscovery(self.crawler, self._gbot)
         self._feed = discovery.feed
-        self._meta = self._feed.request_meta  # the feed's own requests get this limit, too
+        # The feed has the same dict, so its own requests get this limit, too.
+        self._meta = self._feed.request_meta
         of_project = self.settings.getint("DOWNLOAD_MAXSIZE") or MOST_DOWNLOADED
         self._meta["download_maxsize"] = min(of_project, MOST_DOWNLOADED)
         self.crawler.signals.connect(self._request_forbidden, request_forbidden)
         self._scope = await run_in_thread(scope_of, chain(self._names(), self.sitemap_urls))
 
     def _spider_closed(self) -> None:
-        """Log how many hosts lead to no sitemap, and what became of the URLs of the others.
+        """Log how many hosts have no sitemap, and what became of the URLs of the other hosts.
 
         The first host without a sitemap is named, with the reason.
         """
@@ -200,7 +206,11 @@ class RobotsSitemapSpider(SitemapSpider):
         self._count_fate("forbidden", request)
 
     def _count_fate(self, fate: str, request: Request) -> None:
-        """Count what became of a page that a sitemap lists; copies of its meta do not count."""
+        """Count once what became of a page that a sitemap lists.
+
+        The first call removes the mark from the request's meta, so later requests with a copy of
+        that meta are not counted.
+        """
         add_to_stat(self.crawler, f"entries/{fate}", request.meta.pop(UNCOUNTED, False))
 
     def _names(self) -> Iterator[str]:
@@ -214,7 +224,7 @@ class RobotsSitemapSpider(SitemapSpider):
             if origin_of_robots_txt(url) is None:
                 yield Request(url, self._parse_sitemap, meta={**self._meta})
         for text in self._names():
-            # in an idle crawl no response will come that takes a host out of `_asked`
+            # In an idle crawl no response will come that would remove a host from `_asked`.
             while len(self._asked) >= _MOST_ASKED and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
             self._asked.add(text)
@@ -233,15 +243,16 @@ class RobotsSitemapSpider(SitemapSpider):
         self.logger.info("%s leads to no sitemap: %s", shown(host), shown(why, _MOST_WHY))
 
     def _robots_request(self, host: str, number: int = 0) -> Request:
-        """The request for the robots.txt of a host, as the user wrote it.
+        """Return the request for the robots.txt of a host, as the user wrote it.
 
-        A host may be at several origins, by https and by http: `number` says which is tried.
+        A host may have several origins, one with https and one with http. `number` is the index of
+        the one to try.
 
         Raises:
-            ValueError: `host` is no host.
+            ValueError: `host` is not a host.
         """
         origins = origins_of(host)
-        # PROBE: a host that does not answer by one of several schemes is not waited for
+        # With PROBE, nothing waits for a host that does not answer to one of several schemes.
         return Request(
             origins[number].robots_url,
             callback=self._parse_robots_txt,
@@ -253,11 +264,11 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _parse_robots_txt(
         self, response: Response, host: str, **_: Any
     ) -> AsyncIterator[Request]:
-        """Feed the sitemaps that a host's robots.txt lists; if it lists none, yield the guess.
+        """Feed the sitemaps that a host's robots.txt lists; if it lists none, yield a guess.
 
-        Report the host. It leads to no sitemap if its robots.txt means full disallow, or if its
-        server fails. Flags of the response say what the robots.txt means to this crawl. Without the
-        flag `ANSWERED` nothing has judged it, and the status alone decides.
+        Report what became of the host. It has no sitemap if its robots.txt means full disallow, or
+        if its server fails. Flags of the response show what the robots.txt means to this crawl. If
+        the flag `ANSWERED` is missing, nothing has judged the robots.txt, and the status decides.
         """
         origin = Origin.of(response.url)
         has_failed = response.status in _TROUBLE
@@ -277,7 +288,7 @@ class RobotsSitemapSpider(SitemapSpider):
                 yield guess
             return
         self._asked.discard(host)
-        # a line that names no whole URL may mean what is guessed
+        # A line without an absolute URL may mean one of the guesses.
         lead = {"host": host, "number": len(new), "is_partial": bool(counts["skipped/malformed"])}
         for sitemap in new:
             for guess in await self._request_listed(sitemap, lead):
@@ -288,9 +299,9 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> Iterator[Request]:
         """Request one of the sitemaps that the robots.txt of a host lists.
 
-        `lead` has the arguments of `_listed_ended`, but for the URLs and the fate. If the user
-        leaves the sitemap out, or has another request for it, its fate is known: return what
-        follows.
+        `lead` has all arguments of `_listed_ended` but the URLs and the fate. If the user skips the
+        sitemap, or replaces its request, the fate is known already, so return the requests that
+        follow from it.
         """
         lead = {**lead, "robots_url": sitemap.robotstxt, "url": sitemap.url}
         fate = _FOUND
@@ -301,7 +312,7 @@ class RobotsSitemapSpider(SitemapSpider):
             if "lead" in request.cb_kwargs:
                 return iter(())
         except Skipped as refusal:
-            fate = f"is left out by {refusal.rule}"
+            fate = f"is skipped by {refusal.rule}"
         return self._listed_ended(fate, **lead)
 
     def _listed_ended(
@@ -316,16 +327,17 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> Iterator[Request]:
         """Note the fate of a sitemap that a host's robots.txt lists; after the last, guess.
 
-        The host counts as listed when the first of them turns out to list anything. If none does,
-        or if the robots.txt has lines that are not understood (`is_partial`), guesses are tried.
+        The host counts as "listed" when the first of its sitemaps turns out to list anything. If
+        none of them does, or if the robots.txt has lines that are not understood (`is_partial`),
+        guesses are tried.
 
         Args:
-            fate: `_FOUND`, or in words why it lists nothing.
-            host: as the user wrote it.
-            robots_url: the URL of its robots.txt.
-            url: the sitemap.
+            fate: `_FOUND`, or in words why the sitemap lists nothing.
+            host: the host, as the user wrote it.
+            robots_url: the URL of the host's robots.txt.
+            url: the URL of the sitemap.
             number: how many sitemaps the robots.txt lists.
-            is_partial: whether it has lines that are no whole URL.
+            is_partial: whether the robots.txt has sitemap lines without an absolute URL.
         """
         fates = self._fates.setdefault(host, {})
         if fate == _FOUND and _FOUND not in fates.values():
@@ -339,9 +351,10 @@ class RobotsSitemapSpider(SitemapSpider):
 
     @cached_property
     def _fates(self) -> dict[str, dict[str, str]]:
-        """By host: the fates of its listed sitemaps, by URL, until all are known.
+        """For each host, the known fates of its listed sitemaps by URL, until all are known.
 
-        With a JOBDIR the next run goes on from here: Scrapy keeps the spider's `state`.
+        With a JOBDIR the next run starts with the same fates, because Scrapy keeps the spider's
+        `state`.
         """
         state: dict[str, Any] = {}
         if self.settings.get("JOBDIR"):
@@ -350,7 +363,7 @@ class RobotsSitemapSpider(SitemapSpider):
         return fates
 
     def _robots_txt_failed(self, failure: Any) -> Iterator[Request]:
-        """Try the host's next origin; if there is none, report why it leads to no sitemap."""
+        """Try the host's next origin. After the last one, report why the host has no sitemap."""
         host = failure.request.cb_kwargs["host"]
         number = failure.request.cb_kwargs["number"] + 1
         if number < len(origins_of(host)):
@@ -367,8 +380,8 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> Iterator[Request]:
         """Yield the request for the first guess, if there are any.
 
-        `status` is that of the robots.txt, and `listed` has the fates of the sitemaps that it
-        lists.
+        `status` is the status code of the robots.txt, and `listed` has the fates of the sitemaps
+        that the robots.txt lists.
         """
         urls = [urljoin(robots_url, path) for path in self._guesses]
         urls = [url for url in urls if url not in listed]
@@ -386,7 +399,7 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> Iterator[Request]:
         """Yield the request for the first of the guesses that are `left`.
 
-        If none is left, report why the host leads to no sitemap, unless a listed one was found.
+        If none is left, report why the host has no sitemap, unless a listed one was found.
         `listed` and `guessed` have the fates of sitemaps by URL.
         """
         if not left:
@@ -405,7 +418,7 @@ class RobotsSitemapSpider(SitemapSpider):
                 CHECKED: url,
             },
             cb_kwargs={"guess": {**guess, "left": others}, "url": url},
-            dont_filter=True,  # a site may redirect several guesses to the same page
+            dont_filter=True,  # A site may redirect several guesses to the same page.
         )
 
     def _ended(
@@ -419,10 +432,10 @@ class RobotsSitemapSpider(SitemapSpider):
         """Note the fate of a sitemap; return the requests that follow from that.
 
         Args:
-            fate: `_FOUND`, or in words why it lists nothing.
-            lead: the arguments of `_listed_ended`, if a robots.txt lists it.
-            guess: those of `_guess`, if it was guessed.
-            url: that of a guess.
+            fate: `_FOUND`, or in words why the sitemap lists nothing.
+            lead: the arguments of `_listed_ended`, if a robots.txt lists the sitemap.
+            guess: the arguments of `_guess`, if the sitemap was guessed.
+            url: the URL of a guessed sitemap.
         """
         if lead is not None:
             return self._listed_ended(fate, **lead)
@@ -441,9 +454,9 @@ class RobotsSitemapSpider(SitemapSpider):
         return self._ended(fate, **request.cb_kwargs)
 
     async def _parse_sitemap(self, response: Response, **origin: Any) -> AsyncIterator[Request]:  # type: ignore[override]
-        """Yield requests for what a sitemap lists, and what follows if it lists nothing.
+        """Yield requests for the URLs of a sitemap, then the requests that follow from its fate.
 
-        `origin` has the arguments of `_ended`, if it was guessed or a robots.txt lists it.
+        `origin` has the arguments of `_ended`, if the sitemap was guessed or a robots.txt lists it.
         """
         reader = SitemapReader(response.body)
         async for request in self._requests(reader, response):
@@ -453,15 +466,15 @@ class RobotsSitemapSpider(SitemapSpider):
         if "guess" not in origin:
             self._report_unread(reader, response)
         fate = "lists nothing"
-        if reader.entries:  # which may all be left out
+        if reader.entries:  # A sitemap counts as found even if all its entries are skipped.
             fate = _FOUND
         for request in self._ended(fate, **origin):
             yield request
 
     def _report_unread(self, reader: SitemapReader, response: Response) -> None:
-        """Log what could not be read of a file; count the file as failed if reading ended early.
+        """Log which entries of a file could not be read. If reading ended early, it has failed.
 
-        A file that came with an error status is counted already.
+        A file that came with an error status is counted as failed already.
         """
         name = _name_of(response)
         result = f"{reader.entries} URLs read, {reader.broken} broken entries"
@@ -474,7 +487,7 @@ class RobotsSitemapSpider(SitemapSpider):
             logger.info("%s: %s", name, result)
 
     def _report(self, outcome: str, host: str, why: str = "") -> None:
-        """Count a host, let `start` ask another one, and say why this one leads to no sitemap.
+        """Count a host, let `start` ask another one, and report why this one has no sitemap.
 
         The outcome is "listed", "guessed", "without", "unreachable", "denied" or "invalid". A host
         may be "without" after it was "guessed".
@@ -487,28 +500,29 @@ class RobotsSitemapSpider(SitemapSpider):
             self.on_host_without_sitemap(host, why)
 
     def _request_dropped(self, request: Request) -> None:
-        """Count a listed URL that the duplicate filter drops; do not wait for a robots.txt.
+        """Count a listed URL that the duplicate filter drops, and note what follows from it.
 
-        An earlier run may have requested it. A sitemap that another host lists, too, is as good.
+        An earlier run may have requested the robots.txt of a host, so `start` does not wait for it.
+        A dropped sitemap counts as found, because another host has listed it before.
         """
         engine: Any = self.crawler.engine
         if request.callback == self._parse_robots_txt:
             self._asked.discard(request.cb_kwargs["host"])
         if "lead" in request.cb_kwargs:
-            fate = _FOUND  # by another host that lists it
+            fate = _FOUND
             if "redirect_urls" in request.meta:
                 fate = "redirects to what was requested before"
             for guess in self._listed_ended(fate, **request.cb_kwargs["lead"]):
                 engine.crawl(guess)
         self._count_fate("duplicate", request)
 
-    # Of a sitemap file
+    # The requests that a sitemap file leads to
 
     async def _requests(self, reader: SitemapReader, response: Response) -> AsyncIterator[Request]:
         """Yield a request for each page or sitemap that the file lists, while it is read.
 
-        The spider's `sitemap_filter` sees no difference between a sitemap and a page. In a file
-        with both, an entry that it yields is of the kind that was read last.
+        The spider's `sitemap_filter` gets sitemaps and pages alike. In a file with both, an entry
+        that the filter yields is taken for the kind of entry that was read last.
         """
         entries: Iterable[SitemapEntry | None] = reader
         if type(self).sitemap_filter is not SitemapSpider.sitemap_filter:
@@ -534,13 +548,14 @@ class RobotsSitemapSpider(SitemapSpider):
                     yield request
 
     async def _may_read_on(self, request: Request | None, file: int) -> bool:
-        """Wait until few pages are left in the slot of `request`, by GBOT_ROBOTS_SITEMAPS_AHEAD.
+        """Wait until fewer than GBOT_ROBOTS_SITEMAPS_AHEAD pages are left in a download slot.
 
-        It is the last one that a file has led to. Files have numbers, in the order in which they
-        are begun. Where requests wait on disk, or in another queue, a file is read to its end.
+        It is the slot of `request`, the last request that the file has led to. `file` is the file's
+        number, in the order in which files are begun. If requests wait on disk, or in a queue that
+        is not Scrapy's, the file is read to its end at once.
 
         Returns:
-            False: the crawl closes, and the requests for the rest of the file would be lost.
+            False if the crawl closes, because the requests for the rest of the file would be lost.
         """
         most = self._gbot.sitemaps_ahead
         backlog = pages_ahead(self.crawler)
@@ -551,7 +566,10 @@ class RobotsSitemapSpider(SitemapSpider):
     def _requests_of(
         self, entry: SitemapEntry, response: Response, tally: _Tally, *, is_sitemap: bool
     ) -> list[Request]:
-        """The requests for the URLs of an entry; none if it is older than `sitemap_since`."""
+        """Return the requests for the URLs of an entry, or none if it is too old.
+
+        An entry is too old if it was changed before `sitemap_since`.
+        """
         locs = [entry["loc"]]
         if self.sitemap_alternate_links:
             locs += entry.get("alternate", ())
@@ -579,12 +597,12 @@ class RobotsSitemapSpider(SitemapSpider):
         *,
         is_sitemap: bool,
     ) -> Request | None:
-        """The request for one URL of a file; None if the spider's own attributes leave it out.
+        """Return the request for one URL of a file, or None if the spider's attributes skip it.
 
-        The spider's patterns see the URL as the file has it, as in Scrapy.
+        As in Scrapy, the spider's patterns are matched against the URL as it stands in the file.
 
         Raises:
-            Skipped: it must not be followed.
+            Skipped: the URL must not be followed.
         """
         whole, url, origin = self._feed.check.listed(loc, response.url)
         if is_sitemap:
@@ -592,11 +610,11 @@ class RobotsSitemapSpider(SitemapSpider):
             if not follows_sitemap(self, whole):
                 raise Skipped("skipped/follow", url)
             tally.numbers["entries/sitemap"] += 1
-            # after the pages: files are not read ahead of them
+            # The pages come first, so that files are not read ahead of them.
             request = Request(url, self._parse_sitemap, meta=meta, priority=-1)
             self._feed.check.note_checked(request, response.url)
             return request
-        # of many files these leave out nearly all, so no exception is made for each
+        # These rules may skip nearly all URLs of a file. An exception for each would take too long.
         if self.sitemap_scope == "hosts" and not covers(self._scope, origin):
             tally.leave_out("skipped/host", url, "sitemap_scope = 'hosts'")
             return None
@@ -609,7 +627,7 @@ class RobotsSitemapSpider(SitemapSpider):
 
 
 def _name_of(file: Response) -> str:
-    """The URL that was asked for, which a list of sitemaps has, and to which it was redirected."""
+    """Return the URL that was requested and, after a redirect, the URL of the file itself."""
     asked_for = file.meta.get("redirect_urls", [file.url])[0]
     if asked_for == file.url:
         return file.url
@@ -617,24 +635,25 @@ def _name_of(file: Response) -> str:
 
 
 class _Tally:
-    """What becomes of the URLs that one sitemap file lists, on its way to the stats and the log.
+    """Collects what becomes of the URLs of one sitemap file, for the stats and the log.
 
-    A file lists so many URLs that a stat and a log line for each would take longer than reading it.
+    A file may list 50,000 URLs. To change a stat and write a log line for each would take longer
+    than to read the file.
     """
 
     def __init__(self, crawler: Crawler, file: str) -> None:
         self._crawler = crawler
-        self._file = file  # its name in the log
-        self.numbers: Counter[str] = Counter()  # that are not in the stats yet, by stat
-        self._new: Counter[str] = Counter()  # that are left out and not in the stats yet
-        self._left_out: Counter[str] = Counter()  # of the whole file
-        self._first: dict[str, Skipped] = {}  # of each kind
+        self._file = file  # The file's name in the log.
+        self.numbers: Counter[str] = Counter()  # What is not in the stats yet, by stat.
+        self._new: Counter[str] = Counter()  # Skipped URLs that are not in the stats yet.
+        self._left_out: Counter[str] = Counter()  # All skipped URLs of the file.
+        self._first: dict[str, Skipped] = {}  # The first skipped URL, by stat.
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Add what is left to the stats, and log one line for each reason to leave out."""
+        """Add the rest to the stats, and log one line for each reason why URLs were skipped."""
         self.count()
         for stat, first in self._first.items():
             others = self._left_out[stat] - 1
@@ -644,7 +663,7 @@ class _Tally:
             logger.debug("%s: %s%s", self._file, first, more)
 
     def leave_out(self, stat: str, url: str, rule: str) -> None:
-        """Note a URL that is not followed, by the arguments of `Skipped`."""
+        """Note a URL that is not followed; the arguments are the arguments of `Skipped`."""
         if stat not in self._first:
             self._first[stat] = Skipped(stat, url, rule)
         self._new[stat] += 1
@@ -661,11 +680,11 @@ class _Tally:
 
 
 def _why_without(status: int, listed: Mapping[str, str], guessed: Mapping[str, str]) -> str:
-    """Why a host leads to no sitemap, in words.
+    """Return in words why a host has no sitemap.
 
     Args:
-        status: that of its robots.txt.
-        listed: the fates of the sitemaps that this lists, by URL.
+        status: the status code of the host's robots.txt.
+        listed: the fates of the sitemaps that the robots.txt lists, by URL.
         guessed: the fates of the guesses, by URL.
     """
     why = f"its robots.txt is HTTP {status}"

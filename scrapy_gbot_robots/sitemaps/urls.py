@@ -1,10 +1,10 @@
-"""Where sitemaps may lead a crawl: to which URLs, in what form, and on which hosts.
+"""Decides which URLs of robots.txt files and sitemaps a crawl may follow, and on which hosts.
 
-A URL that is not followed is a `Refused`.
+`Skipped` is raised for a URL that is not followed.
 
-It fetches nothing and downloads no suffix list. Sources: Google's page, "sitemap" (absolute URLs
-that need not be encoded, on any host); sitemaps.org, "Sitemap file location"; `core.urls` and w3lib
-for what a URL is.
+The module fetches nothing and downloads no suffix list.
+Sources: Google's page, "sitemap" (absolute URLs that need not be encoded, on any host);
+sitemaps.org, "Sitemap file location"; `core.urls` and w3lib for the syntax of URLs.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from ..meta import CHECKED, SITEMAP
 from ..settings import GbotSettings
 from .reader import MOST_URL_CHARS, URL
 
-MOST_LEVELS = 3  # of sitemap indexes above a sitemap; sitemaps.org has one
+# How many levels of sitemap indexes may stand above a sitemap. sitemaps.org allows one.
+MOST_LEVELS = 3
 
-# What leaves a sitemap out, by the stat below "gbot_robots/sitemaps/" that counts it.
+# The rules by which a sitemap is skipped. The keys are the stats below "gbot_robots/sitemaps/".
 RULES = {
     "not_fed": "GBOT_ROBOTS_SITEMAPS, since the spider finds its pages in another way",
     "capped": "GBOT_ROBOTS_MAX_SITEMAPS",
@@ -58,7 +59,7 @@ _COMMON = (
     "/sitemap.txt",
 )
 
-# It is read when it is first used.
+# The public suffix list is read when it is first used.
 _SUFFIX_LIST = tldextract.TLDExtract(
     suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
 )
@@ -67,12 +68,12 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HAS_SCHEME = re.compile(rf"{_SCHEME.pattern}//")
 _UP_TO_PATH = re.compile(r"[^:]*://[^/?#]*")
 _PATH = re.compile(r"/(?!/)")
-# Controls, line breaks, and what decoding puts for bytes that are no character.
+# Control characters, line breaks, and what decoding puts in place of bytes that it cannot decode.
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
 
 
-# An ordinary URL, which is requested as it is written: the site, its scheme, and a path and query
-# of characters that w3lib leaves alone.
+# An ordinary URL is requested as it is written, because it consists of a site and of a path and
+# query with characters that w3lib does not change. The groups are the site and its scheme.
 _ORDINARY = re.compile(
     r"((https?)://[a-z0-9.-]{1,255}(?::[0-9]{2,5})?)/[\w~!$%&()*+,;=:@./-]{0,2000}"
     r"(?:\?[\w~!$%&()*+,;=:@./?-]{1,2000})?",
@@ -80,7 +81,7 @@ _ORDINARY = re.compile(
 )
 
 
-class Skipped(ValueError):  # noqa: N818  it says what became of the URL
+class Skipped(ValueError):  # noqa: N818  The name shows what became of the URL.
     """A URL that is not followed.
 
     Attributes:
@@ -88,24 +89,24 @@ class Skipped(ValueError):  # noqa: N818  it says what became of the URL
     """
 
     def __init__(self, stat: str, url: str, rule: str = "") -> None:
-        """Take the stat, the URL, and the rule in words if `RULES` has none for the stat."""
+        """Take the stat, the URL and, if `RULES` lacks the stat, the rule in words."""
         super().__init__(stat, url, rule)
         self.stat = stat
         self._url = url
         self._rule = rule
 
     def __str__(self) -> str:
-        """The rule and the URL, for a log line. Most lines are never asked for."""
-        return f"left out by {self.rule}: {shown(self._url)}"
+        """The rule and the URL, for a log line. Most are never logged, so it is made late."""
+        return f"skipped by {self.rule}: {shown(self._url)}"
 
     @property
     def rule(self) -> str:
-        """The rule that leaves it out, in words."""
+        """The rule by which the URL is skipped, in words."""
         return self._rule or RULES[self.stat]
 
     @property
     def reason(self) -> str:
-        """The last word of `stat`, by which stats count what a sitemap lists."""
+        """The last word of `stat`. It is the last word of the stat for URLs of sitemaps, too."""
         return self.stat.rpartition("/")[2]
 
 
@@ -113,9 +114,9 @@ class FoundSitemap(NamedTuple):
     """A sitemap that a robots.txt lists.
 
     Attributes:
-        url: its URL, encoded, with the host in punycode.
+        url: the URL of the sitemap, encoded, with the host in punycode.
         robotstxt: the URL of the robots.txt.
-        line: the line in it, from 1.
+        line: the number of the line in the robots.txt, from 1.
     """
 
     url: str
@@ -124,12 +125,19 @@ class FoundSitemap(NamedTuple):
 
 
 class UrlCheck(NamedTuple):
-    """How a crawl checks the URLs that it finds in robots.txt files and sitemaps."""
+    """How a crawl checks the URLs that it finds in robots.txt files and sitemaps.
 
-    schemes: frozenset[str]  # that the crawl can fetch
-    hosts: str  # GBOT_ROBOTS_SITEMAPS_HOSTS
-    most: int  # GBOT_ROBOTS_MAX_SITEMAPS
-    refuses_private: bool = False  # GBOT_ROBOTS_DENY_PRIVATE
+    Attributes:
+        schemes: the schemes that the crawl can fetch.
+        hosts: the value of GBOT_ROBOTS_SITEMAPS_HOSTS.
+        most: the value of GBOT_ROBOTS_MAX_SITEMAPS.
+        refuses_private: the value of GBOT_ROBOTS_DENY_PRIVATE.
+    """
+
+    schemes: frozenset[str]
+    hosts: str
+    most: int
+    refuses_private: bool = False
 
     @classmethod
     def of(cls, gbot: GbotSettings, settings: BaseSettings) -> UrlCheck:
@@ -143,13 +151,12 @@ class UrlCheck(NamedTuple):
     ) -> tuple[list[FoundSitemap], Counter[str], str]:
         """Choose the sitemaps to feed from those that the robots.txt at `robots_url` lists.
 
-        The URLs of `before` were chosen already; with them, no more than `most` are. A bad line
-        costs no other.
+        The URLs in `before` were chosen by earlier calls, and they count towards `most`. A bad line
+        does not affect the others.
 
         Returns:
-            The sitemaps, the counts of lines by the name of the stat ("found" has those, too, that
-            are then left out by host or number), and in words the first line that is left out;
-            empty if there is none.
+            The sitemaps; the number of lines for each stat ("found" includes lines that are skipped
+            later because of host or number); and a sentence about the first skipped line, or "".
         """
         chosen: list[FoundSitemap] = []
         counts: Counter[str] = Counter()
@@ -175,19 +182,20 @@ class UrlCheck(NamedTuple):
         return chosen, counts, first_left_out
 
     def _check_number(self, url: str, number: int) -> None:
-        """Raise Refused if `number` sitemaps are all that GBOT_ROBOTS_MAX_SITEMAPS allows."""
+        """Raise Skipped if `number` sitemaps are all that GBOT_ROBOTS_MAX_SITEMAPS allows."""
         if number >= self.most:
             raise Skipped("capped", url)
 
     def listed(self, text: str, file_url: str = "") -> tuple[str, str, Origin]:
-        """Return the whole URL that a file lists, that URL as requested, and its origin.
+        """Return the absolute URL that a file lists, that URL as requested, and its origin.
 
-        As requested it is encoded, has its host in punycode, and no user-info. A relative URL is
-        resolved by that of the file, as Scrapy 2.20 does, if that is given.
+        The URL as requested is encoded, has its host in punycode, and has no user-info. If
+        `file_url` is given, a relative URL is resolved against it, as Scrapy 2.20 does.
 
         Raises:
-            Skipped: the URL is not followed. It is not absolute, or has no host ("malformed"), or
-            has another "scheme", or a public file leads to a "private" host.
+            Skipped: the URL is not followed, because it is not absolute or has no host
+            ("malformed"), or has a scheme that the crawl cannot fetch ("scheme"), or leads from a
+            public file to a private host ("private").
         """
         site = self._site_of_ordinary(text)
         if site is not None:
@@ -200,7 +208,7 @@ class UrlCheck(NamedTuple):
             raise Skipped("skipped/scheme", text)
         try:
             if scheme is None:
-                whole = urljoin(file_url, whole)  # which takes longer than all else here
+                whole = urljoin(file_url, whole)  # This takes longer than all else here.
             origin = Origin.of(whole)
             path = _UP_TO_PATH.sub("", whole, count=1)
             url = safe_url_string(f"{origin}{path}")
@@ -216,7 +224,7 @@ class UrlCheck(NamedTuple):
         return whole, url, origin
 
     def _site_of_ordinary(self, text: str) -> Origin | None:
-        """The origin of an ordinary URL, on which nothing is left to check; None for any other."""
+        """The origin of an ordinary URL, which needs no further check; None for any other URL."""
         ordinary = _ORDINARY.fullmatch(text)
         if ordinary is None or ordinary[2] not in self.schemes or self.refuses_private:
             return None
@@ -226,11 +234,12 @@ class UrlCheck(NamedTuple):
         """Return the `meta.SITEMAP` of the sitemap `url`: which file lists it, at which level.
 
         `file` is a sitemap index, or a robots.txt that the spider's code reads. Such a robots.txt
-        stands as an index of level 0; if the spider has named it, the sitemap may be on any host.
+        is noted as an index of level 0. If the spider has named the robots.txt itself, the sitemap
+        may be on any host.
 
         Raises:
-            Skipped: the sitemap is not followed ("host", "loopback" or "depth"). Some sitemap
-            indexes lead on without end.
+            Skipped: the sitemap is not followed ("host", "loopback" or "depth"). The depth is
+            bounded, because some sitemap indexes lead to further indexes without end.
         """
         source = file.meta.get(SITEMAP, {})
         self.check_host(url, source.get("robotstxt"))
@@ -243,21 +252,22 @@ class UrlCheck(NamedTuple):
         return {**source, "index": file.url, "level": level}
 
     def note_checked(self, request: Request, file_url: str) -> None:
-        """Note that the sitemap of `request`, which the file at `file_url` lists, may lie there.
+        """Note that the sitemap of `request` may be at its URL, which the file at `file_url` lists.
 
-        With GBOT_ROBOTS_DENY_PRIVATE, the addresses of another host are still to be looked up.
+        With GBOT_ROBOTS_DENY_PRIVATE, nothing is noted for a sitemap on another host, because the
+        addresses of that host must still be looked up.
         """
         if self.refuses_private and _host_of(request.url) != _host_of(file_url):
             return
         request.meta[CHECKED] = request.url
 
     def check_host(self, url: str, robots_url: str | None) -> None:
-        """Check that a sitemap is where GBOT_ROBOTS_SITEMAPS_HOSTS lets a robots.txt list it.
+        """Check the host of a sitemap that the robots.txt at `robots_url` lists.
 
-        If no robots.txt lists it, it may be anywhere.
+        If no robots.txt lists it, it may be on any host.
 
         Raises:
-            Skipped: it is not ("host").
+            Skipped: GBOT_ROBOTS_SITEMAPS_HOSTS does not allow this host ("host").
         """
         if self.hosts == "any" or not robots_url:
             return
@@ -270,13 +280,14 @@ class UrlCheck(NamedTuple):
 
 
 def check_machine(url: str, found_at: str) -> None:
-    """Check that a sitemap is not on a loopback address that the file at `found_at` cannot mean.
+    """Check that no file on another machine leads to a sitemap on loopback.
 
-    Tools write such a URL where nobody has told them the address of the site. A file on loopback,
-    or on disk, may mean it.
+    Tools write a URL on loopback if they were not configured with the address of the site. In a
+    file on loopback or on disk, that URL may be right.
 
     Raises:
-        Skipped: the file is on another host, and the sitemap on loopback ("loopback").
+        Skipped: the sitemap is on loopback, and the file at `found_at` on another host
+        ("loopback").
     """
     finder = _host_of(found_at)
     if finder and is_this_machine(Origin.of(url).host) and not is_this_machine(finder):
@@ -284,7 +295,7 @@ def check_machine(url: str, found_at: str) -> None:
 
 
 def _host_of(url: str) -> str:
-    """The host of a URL; "" if it has none, as that of a file on disk."""
+    """The host of a URL; "" if it has none, as the URL of a file on disk."""
     try:
         return Origin.of(url).host
     except ValueError:
@@ -293,7 +304,7 @@ def _host_of(url: str) -> str:
 
 @lru_cache(1_000)
 def _site_of(written: str) -> Origin | None:
-    """The origin that `written` names, if it is written in that very way; else None."""
+    """The origin that `written` names, if `str(origin)` is the same text; else None."""
     with suppress(ValueError):
         origin = Origin.of(written)
         if str(origin) == written:
@@ -309,8 +320,8 @@ def _domain_of(host: str) -> str:
     return f"{parts.domain}.{parts.suffix}"
 
 
-# The hosts that a user names: in a list, separated by commas, or line by line in a file. They are
-# the scope of a crawl.
+# The hosts that a user names, in a list, in a text with commas, or line by line in a file. These
+# hosts are the scope of a crawl.
 
 
 def origins_of(text: str) -> tuple[Origin, ...]:
@@ -321,13 +332,13 @@ def origins_of(text: str) -> tuple[Origin, ...]:
     never answer a TLS greeting.
 
     Raises:
-        ValueError: `text` is no host.
+        ValueError: `text` is not a host.
     """
     if _HAS_SCHEME.match(text):
         return (Origin.of(text),)
     https = Origin.of(f"https://{text}")
     http = Origin.of(f"http://{text}")
-    if str(https.port).endswith("443"):  # by custom 8443, too
+    if str(https.port).endswith("443"):  # Servers often use 8443 for https, too.
         return https, http
     return http, https
 
@@ -336,9 +347,9 @@ def scope_of(hosts: Iterable[str]) -> frozenset[str]:
     """Return the scope of a crawl: the places that `covers` looks up.
 
     The scope is the hosts, with and without "www.", and their subdomains. If "www." stands before a
-    public suffix, as in www.gov.uk, only that host and its subdomains are in scope: anybody may
-    have a site under the suffix. The same name on another port than the scheme's default is another
-    host. A text that is no host is left out: `start` reports it.
+    public suffix, as in www.gov.uk, only that host and its subdomains are in scope, because anybody
+    may have a site under the suffix. The same name with a port that is not the scheme's default is
+    another host. A text that is not a host is ignored here, and `start` reports it.
     """
     scope = set()
     for text in hosts:
@@ -385,10 +396,10 @@ def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iter
 def guesses_of(guess: Any) -> tuple[str, ...]:
     """The paths that a spider's `sitemap_guess` names: /sitemap.xml for a yes, none for a no.
 
-    "common" stands for the places in which software puts sitemaps.
+    "common" stands for the paths at which software puts sitemaps.
 
     Raises:
-        ValueError: it is neither a yes or no, nor a list of paths.
+        ValueError: `guess` is neither a yes or no, nor a list of paths.
     """
     word = str(guess or "no").strip().lower()
     if word in {"1", "true", "yes", "on"}:

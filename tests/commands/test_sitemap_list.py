@@ -97,7 +97,7 @@ def test_forbidden_sitemaps_are_in_the_summary_and_fail(site: Path) -> None:
 
 @table(
     "body, said",
-    row("html", b"<!doctype html><p>Not here", "list: it is no sitemap, and begins with"),
+    row("html", b"<!doctype html><p>Not here", "list: it is not a sitemap; it begins with"),
     row("empty", b"<urlset></urlset>", ""),
     row("cut", gzip.compress(pages("/a") + b" " * 9_000)[:-9], "list: "),
 )

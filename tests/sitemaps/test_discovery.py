@@ -56,11 +56,11 @@ async def test_summary_says_what_is_omitted(spider: Any, site: Site, other: Site
     crawler = await crawl(spider, settings, start_urls=[site.url()], sitemap_follow=["[12].xml"])
     assert sitemap_stats(crawler).get("skipped/follow", 0) == (spider is Sitemaps)
     line = (
-        "\n  sitemaps left out: 1 by GBOT_ROBOTS_MAX_SITEMAPS, 1 by GBOT_ROBOTS_SITEMAPS_HOSTS, "
+        "\n  sitemaps skipped: 1 by GBOT_ROBOTS_MAX_SITEMAPS, 1 by GBOT_ROBOTS_SITEMAPS_HOSTS, "
         "1 by the spider's sitemap_follow, 1 by the scheme of its URL, 1 by the form of its URL, "
         "which must be absolute\n"
     )
-    assert log.text.count("\n  sitemaps left out") == log.text.count(line) == (spider is Sitemaps)
+    assert log.text.count("\n  sitemaps skipped") == log.text.count(line) == (spider is Sitemaps)
 
 
 class Begins(Sitemaps):
@@ -217,7 +217,7 @@ async def test_crawl_spider_that_is_a_sitemap_spider_too_is_fed_only_on_demand_a
     start: dict[str, Any] = {"start_urls": [site.url()], "sitemap_urls": list(map(site.url, named))}
     crawler = await crawl(Both, {"GBOT_ROBOTS_SITEMAPS": mode}, **start)
     assert set(parsed(crawler)) == set(map(site.url, crawled))
-    is_told = f"  sitemaps left out: 1 {NOT_FED}\n" in log.text
+    is_told = f"  sitemaps skipped: 1 {NOT_FED}\n" in log.text
     assert is_told is (mode == "auto" and not named)
     assert sitemap_stats(crawler).get("not_fed", 0) == is_told
 

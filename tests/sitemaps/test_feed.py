@@ -83,9 +83,9 @@ async def test_many_lines_are_read_in_a_thread(named: bool, site: Site, monkeypa
 
 @table(
     "urls, said",
-    (["http://e/1", *["/1"] * 1000], "1000 (line 2 left out by the form of its URL, which must be absolute: /1)"),
+    (["http://e/1", *["/1"] * 1000], "1000 (line 2 skipped by the form of its URL, which must be absolute: /1)"),
     (["http://e/1", "http://e/2"], None),
-    (["http://e/1", "http://e/2", "http://e/3"], "1 (line 3 left out by GBOT_ROBOTS_MAX_SITEMAPS: http://e/3)"),
+    (["http://e/1", "http://e/2", "http://e/3"], "1 (line 3 skipped by GBOT_ROBOTS_MAX_SITEMAPS: http://e/3)"),
 )  # fmt: skip
 @pytest.mark.parametrize("mode", ["collect", "auto"])
 @as_scrapy_runs_it
@@ -97,7 +97,7 @@ async def test_lines_that_are_not_used_are_said_once_if_they_are_asked_for(
         await feed.take(Origin.of("https://e"), RobotsTxt.parse(sitemap_lines(*urls)), is_fed=False)
     messages = [message for message in log.messages if "robots.txt" in message]
     is_said = said is not None and mode == "collect"
-    assert messages == [f"https://e/robots.txt: sitemaps left out: {said}"] * is_said
+    assert messages == [f"https://e/robots.txt: sitemaps skipped: {said}"] * is_said
 
 
 class Shown(Sitemaps):

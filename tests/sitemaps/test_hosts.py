@@ -103,7 +103,7 @@ COULD_NOT = "could not be fetched: Ignoring non-200 response"
     "spider, lines, files, why",
     row("one", Hosts, ONE, {}, f"lists only ~/1.xml, which {COULD_NOT}"),
     row("two", Hosts, TWO, {"/2.xml": HTML}, "~/2.xml, which lists nothing"),
-    row("vetoed", Choosy, ONE, {}, "~/1.xml, which is left out by a handler of sitemap_found"),
+    row("vetoed", Choosy, ONE, {}, "~/1.xml, which is skipped by a handler of sitemap_found"),
     row("follow", type("No", (Hosts,), {"sitemap_follow": ["no"]}), ONE, {}, "sitemap_follow"),
     row("guessed", Hosts, ONE, {}, f"~/1.xml, which {COULD_NOT}; ~/g.xml {COULD_NOT}"),
     row("many", Hosts, "|".join(f"Sitemap: ~/{n}.xml" for n in range(9)), {}, "and 6 more"),

@@ -43,10 +43,10 @@ async def test_bad_entries_cost_no_other_and_are_logged(site: Site, log: Any) ->
     numbers = [counted[f"entries/{fate}"] for fate in ("broken", "malformed", "scheme")]
     assert (numbers, "failed" in counted) == ([2, 1, 3], False)
     assert "spider_exceptions/count" not in stats(crawler)
-    left_out = [message for message in log.messages if ": left out by " in message]
+    left_out = [message for message in log.messages if ": skipped by " in message]
     assert left_out == [
-        f"{site.url('/s.xml')}: left out by the form of its URL, which must be absolute: http://[",
-        f"{site.url('/s.xml')}: left out by the scheme of its URL: {local} (and 2 more)",
+        f"{site.url('/s.xml')}: skipped by the form of its URL, which must be absolute: http://[",
+        f"{site.url('/s.xml')}: skipped by the scheme of its URL: {local} (and 2 more)",
     ]
 
 
@@ -109,7 +109,7 @@ async def test_broken_file_is_used_and_logged(site: Site, log: Any) -> None:
         f"{site.url('/cut.xml')}: N URLs read, 1 broken entries; the compressed data ends too early",
         f"{site.url('/empty.xml')}: 0 URLs read, 0 broken entries",
         f"{site.url('/html')}: 0 URLs read, 0 broken entries; "
-        'it is no sitemap, and begins with "<title>page</title>"',
+        'it is not a sitemap; it begins with "<title>page</title>"',
         f"{site.url('/nothing')}: 0 URLs read, 0 broken entries; it is empty",
         f"{site.url('/s.txt')}: 1 URLs read, 2 broken entries",
     ]
@@ -142,7 +142,7 @@ async def test_line_about_a_redirected_sitemap_names_the_one_that_is_listed(
     assert [
         message for message in log.messages if message.startswith(f"{site.url('/s.xml')} ")
     ] == [
-        f"{name}: left out by the scheme of its URL: mailto:a@e",
+        f"{name}: skipped by the scheme of its URL: mailto:a@e",
         f"{name}: 1 URLs read, 0 broken entries; the file ends early, without </urlset>",
     ]
 

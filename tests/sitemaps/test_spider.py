@@ -386,8 +386,8 @@ def test_hosts_are_crawled_under_another_reactor_and_without_one(way: Any, site:
 
 @table(
     "arguments, message",
-    ({}, "Say which hosts"),
-    ({"hosts": ""}, "Say which hosts"),
+    ({}, "No hosts are given"),
+    ({"hosts": ""}, "No hosts are given"),
     ({"hosts_file": "nowhere.txt"}, "hosts_file must be a file, got 'nowhere.txt'"),
     ({"hosts_file": "."}, "hosts_file must be a file, got '.'"),
     ({"hosts": "a.com", "sitemap_since": "yesterday"}, "sitemap_since must be a date"),
