@@ -1,7 +1,7 @@
-"""Google's robots.txt semantics for Scrapy: with a robots.txt, a spider does as Googlebot does.
+"""Google's robots.txt semantics for Scrapy: spiders obey a robots.txt as Googlebot does.
 
-Importing this package loads neither scrapy, twisted nor redis: each public name is loaded on first
-use (PEP 562).
+Importing this package loads neither scrapy, twisted nor redis, because each public name is loaded
+on first use (PEP 562).
 """
 
 from __future__ import annotations

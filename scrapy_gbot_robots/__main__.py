@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-_INTERRUPTED = 130  # Ctrl-C, as shells say it
+_INTERRUPTED = 130  # the exit status of shells after Ctrl-C
 
 try:
     from .commands.command import main
-except KeyboardInterrupt:  # while modules are loaded
+except KeyboardInterrupt:  # Ctrl-C was pressed while modules were loaded.
     sys.exit(_INTERRUPTED)
 
 
@@ -16,7 +16,7 @@ def console(prog: str = "gbot-robots") -> None:
     """Run the command, and end the process with its exit status."""
     try:
         sys.exit(main(prog=prog))
-    except KeyboardInterrupt:  # before a sub-command runs, which handles it
+    except KeyboardInterrupt:  # A sub-command handles Ctrl-C, and none runs yet.
         sys.exit(_INTERRUPTED)
 
 

@@ -1,4 +1,4 @@
-"""`ADDONS = {"scrapy_gbot_robots.Addon": 500}` switches on everything."""
+"""The add-on: `ADDONS = {"scrapy_gbot_robots.Addon": 500}` switches on the whole plugin."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ from .settings import GbotSettings, is_enabled, warn_of_mistakes
 from .sitemaps.discovery import SitemapDiscovery
 from .sitemaps.middlewares import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
 
-# by name, as in the defaults of Scrapy 2.14
+# Scrapy's own middleware, by its path in Scrapy's default settings.
 STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
-POSITION = 100  # of robots.txt among the downloader middlewares, as in Scrapy itself
+POSITION = 100  # The place of that middleware in Scrapy's default settings.
 
 COMPONENTS = (
-    ("EXTENSIONS", RobotsRecord, 0),  # off unless GBOT_ROBOTS_RECORD is set
+    ("EXTENSIONS", RobotsRecord, 0),  # It is off unless GBOT_ROBOTS_RECORD is set.
     ("EXTENSIONS", RobotsReport, 0),
     ("EXTENSIONS", SitemapDiscovery, 0),
-    ("SPIDER_MIDDLEWARES", PageRulesMiddleware, 940),  # off unless GBOT_ROBOTS_PAGE_RULES is on
-    # Next to the spider: no middleware counts what it drops.
+    # It is off unless GBOT_ROBOTS_PAGE_RULES is on.
+    ("SPIDER_MIDDLEWARES", PageRulesMiddleware, 940),
+    # It is next to the spider, so no other middleware counts requests that it drops.
     ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),
-    # Before all that retries, redirects or forbids.
+    # It is before all middlewares that retry, redirect or forbid requests.
     ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),
 )
 
@@ -45,9 +46,10 @@ class Addon:
     def update_settings(self, settings: BaseSettings) -> None:
         """Change `settings`. A `ROBOTSTXT_OBEY` that the user has set stays.
 
-        Scrapy's robots.txt middleware gives way to the plugin's, and the scheduler gets a front, in
-        which requests wait for their robots.txt. With `GBOT_ROBOTS_ENABLED = False` all stays as it
-        is, but the project's own subclasses of our middleware are switched off.
+        The plugin's robots.txt middleware replaces Scrapy's, and the scheduler gets a front, in
+        which requests wait for their robots.txt. With `GBOT_ROBOTS_ENABLED = False` the settings
+        stay as they are, except that Scrapy's middleware replaces the project's own subclasses of
+        the plugin's middleware.
 
         Raises:
             ValueError: one of the plugin's settings has a wrong value.
@@ -67,18 +69,18 @@ class Addon:
         else:
             level = logging.WARNING
             if settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]:
-                level = logging.INFO  # a spider's own settings are a decision
+                level = logging.INFO  # A spider's own setting is a decision, not a mistake.
             logger.log(
                 level,
-                "ROBOTSTXT_OBEY is False: this crawl does not obey robots.txt, nor "
+                "ROBOTSTXT_OBEY is False: this crawl obeys neither robots.txt nor "
                 "GBOT_ROBOTS_OVERRIDES, though the scrapy-gbot-robots add-on is on",
             )
-            warn_of_mistakes(settings)  # otherwise the middleware does
+            warn_of_mistakes(settings)  # The middleware, which is off now, would do it.
         self._replace_middleware(settings)
 
     @staticmethod
     def _leave_it_to_scrapy(settings: BaseSettings) -> None:
-        """Let Scrapy's own middleware obey robots.txt, also in the place of a subclass of ours."""
+        """Let Scrapy's own middleware obey robots.txt, also in place of a subclass of ours."""
         middlewares = settings.getdict("DOWNLOADER_MIDDLEWARES")
         for name, at in [*middlewares.items()]:
             cls = _loaded(name)
@@ -93,7 +95,7 @@ class Addon:
             _keep_priority(settings, "DOWNLOADER_MIDDLEWARES", middlewares)
         level, how = logging.INFO, "as Scrapy alone does"
         if not settings.getbool("ROBOTSTXT_OBEY"):
-            level, how = logging.WARNING, "in no way, since ROBOTSTXT_OBEY is not True"
+            level, how = logging.WARNING, "in no way, because ROBOTSTXT_OBEY is not True"
         logger.log(
             level,
             "GBOT_ROBOTS_ENABLED is False: the scrapy-gbot-robots add-on does nothing, and this "
@@ -104,10 +106,11 @@ class Addon:
     @staticmethod
     def _replace_middleware(settings: BaseSettings) -> None:
         """Put our middleware in the place of Scrapy's, unless the user has decided otherwise."""
-        middlewares: dict[Any, int | None] = {STOCK: None}  # as they will be
-        position: int | None = POSITION  # of Scrapy's
-        ours: list[int | None] = []  # where ours and its subclasses are; None: switched off
-        others: list[str] = []
+        middlewares: dict[Any, int | None] = {STOCK: None}  # The new value of the setting.
+        position: int | None = POSITION  # The place of Scrapy's middleware.
+        # The places of our middleware and its subclasses; None for one that is switched off.
+        ours: list[int | None] = []
+        others: list[str] = []  # The paths of other subclasses of Scrapy's middleware.
         for name, at in settings.getdict("DOWNLOADER_MIDDLEWARES").items():
             cls = _loaded(name)
             if cls is RobotsTxtMiddleware:
@@ -142,16 +145,16 @@ class Addon:
 
 
 def _keep_priority(settings: BaseSettings, name: str, value: object) -> None:
-    """Set `name` at the priority that it has: what has set it would win otherwise."""
+    """Set `name` at the priority that it has, because a lower priority would have no effect."""
     settings.set(name, value, settings.getpriority(name) or 0)
 
 
 def _loaded(name: Any) -> Any:
-    """The component that `name` names; `name` itself if it cannot be loaded.
+    """The component with the path `name`; `name` itself if it cannot be loaded.
 
-    Scrapy does not load one that is off, so that such a name is no mistake.
+    A wrong path is not an error here, because Scrapy does not load a component that is off.
     """
     try:
         return load_object(name)
-    except Exception:  # of the module, too; if the component is on, Scrapy raises it
+    except Exception:  # If the component is on, Scrapy will raise the same exception.
         return name

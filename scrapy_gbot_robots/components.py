@@ -1,7 +1,7 @@
 """The classes that the add-on puts into a project's settings.
 
-A project without the add-on names them in its own settings, as docs/settings.md shows. A project
-with the add-on needs their paths only to give a class another place, or to switch one off.
+A project without the add-on lists these classes in its own settings, as docs/settings.md shows. A
+project with the add-on needs their paths only to move a class, or to switch it off.
 """
 
 from __future__ import annotations

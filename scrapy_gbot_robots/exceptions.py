@@ -1,4 +1,4 @@
-"""The exception that an errback gets when a request is refused."""
+"""The exception that an errback gets when a request is forbidden."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from .policy.outages import State
 
 
 class ForbiddenByRobotsTxt(IgnoreRequest):
-    """The request is refused. An errback finds this exception as `failure.value`.
+    """Robots.txt forbids the request. An errback finds this exception as `failure.value`.
 
     Attributes:
-        verdict: why, and by which rule and line.
-        origin: the origin whose robots.txt decided; None if none did.
-        state: what that robots.txt amounts to now; None if that is not known.
-        cause: if the host does not resolve, refuses connections or does not answer in time, an
-            exception such as Scrapy raises for a page of it, CannotResolveHostError for example;
-            else None.
+        verdict: the `Verdict`, with its reason, and the rule and line if a rule decided.
+        origin: the `Origin` whose robots.txt decided; None if no robots.txt did.
+        state: whether that robots.txt means full allow or full disallow now, or its rules decide;
+            None if that is not known.
+        cause: the exception that Scrapy would raise for a page of the host, such as
+            CannotResolveHostError, if the host does not resolve, refuses connections or does not
+            answer in time; else None.
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 
 `GbotSettings` is the table: the setting `GBOT_ROBOTS_STORAGE` is its field `storage`. To add a
 setting, add a field, and a section to docs/settings.md, which a test compares with the table. No
-other module reads a `GBOT_ROBOTS_*` name.
+other module reads the settings by their `GBOT_ROBOTS_*` names.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ from .core.robots import RobotsTxt
 from .experimental.preferences import PURPOSES
 from .policy.outages import LADDERS, Policy
 
-Words: TypeAlias = "Mapping[Any, Any]"  # settings as users write them: Scrapy's, or a dict
+Words: TypeAlias = "Mapping[Any, Any]"  # settings as users write them: Scrapy's Settings, or a dict
 
 PREFIX = "GBOT_ROBOTS_"
-_USER_INFO = re.compile(r"//\S*@")  # of a wrong URL: a password in it may have any characters
-# how misspelt names begin, too
+# The user-info of a URL that may be wrong. A password in it may contain any characters.
+_USER_INFO = re.compile(r"//\S*@")
+# The prefix of this plugin's settings, also misspelt.
 _LOOKS_OURS = re.compile(r"\AGBOTS?[_-]?ROBOTS?[_-]?", re.IGNORECASE)
 
 STORAGES = ("memory", "sqlite", "redis")
-ARCHIVES = (".jsonl.gz", ".jsonl")
+RECORDS = (".jsonl.gz", ".jsonl")
 REPORTS = (".html", ".htm")
 
-# of scrapy-redis, besides REDIS_URL
+# Settings of scrapy-redis that select a Redis, besides REDIS_URL.
 _REDIS_SETTINGS = ("REDIS_HOST", "REDIS_PORT", "REDIS_DB", "REDIS_PARAMS")
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 
@@ -45,12 +46,18 @@ logger = logging.getLogger(__name__)
 
 
 class ValueType(NamedTuple):
-    """The values that a setting takes."""
+    """The values that a setting takes.
 
-    rule: str  # what completes "GBOT_ROBOTS_X must be"
-    # makes the value to use; raises TypeError or ValueError for a wrong one
+    Attributes:
+        rule: the end of the sentence "GBOT_ROBOTS_X must be ...".
+        read: makes the value to use from the value as written; raises KeyError, TypeError,
+            ValueError, OverflowError or RecursionError for a wrong one.
+        fits: whether a value that `read` has returned may be used.
+    """
+
+    rule: str
     read: Callable[[Any], Any]
-    fits: Callable[[Any], bool] = lambda _: True  # whether that value may be used
+    fits: Callable[[Any], bool] = lambda _: True
 
 
 def _number(value: Any) -> float:
@@ -66,9 +73,10 @@ def _whole_number(value: object) -> int:
     return int(number)
 
 
-# A command line gives text, in any case.
+# On a command line, values are text, in upper or lower case.
 _FLAGS = {"true": True, "false": False, "1": True, "0": False}
-_LONGEST_DELAYS = {"true": 60.0, "false": 0.0}  # in seconds; others are numbers, also "1"
+# The longest crawl-delay for these words, in seconds. Anything else is read as a number, even "1".
+_LONGEST_DELAYS = {"true": 60.0, "false": 0.0}
 
 
 def _words(value: object) -> tuple[str, ...]:
@@ -83,7 +91,7 @@ def _words(value: object) -> tuple[str, ...]:
             value = [word for word in value.split(",") if word.strip()]
     if not isinstance(value, (list, tuple, set, frozenset)):
         raise TypeError
-    return tuple(map(str.strip, value))  # a TypeError if one is no text
+    return tuple(map(str.strip, value))  # This raises TypeError if an element is not a string.
 
 
 def _text(value: object) -> str:
@@ -95,10 +103,12 @@ def _text(value: object) -> str:
 def path_of(value: object) -> Path:
     """Return the path, with `~` expanded.
 
-    A relative one counts from the project's directory, or the working directory.
+    A relative path starts at the project's directory or, outside a project, at the working
+    directory.
 
     Raises:
-        ValueError: `value` is no path, but a URL for example, or there is no such home directory.
+        ValueError: `value` is not a path, but for example a URL; or there is no such home
+        directory.
     """
     if not isinstance(value, (str, Path)) or not str(value) or "://" in str(value):
         raise ValueError("not the path of a file")
@@ -119,40 +129,42 @@ def project_folder() -> Path:
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    if isinstance(value, str):  # on the command line
+    if isinstance(value, str):  # It comes from the command line.
         value = json.loads(value)
     if not isinstance(value, Mapping):
         raise TypeError
     return value
 
 
-_NO_NAME = re.compile(r'[/\\:*?"<>|\0-\x1f]|\.\.')  # in a file's name on every system
+# What a file name must not contain on some system.
+_NO_NAME = re.compile(r'[/\\:*?"<>|\0-\x1f]|\.\.')
 
 
-def archive_named(path: Path, spider: str, now: datetime) -> Path:
-    """Return the path with the time and the spider's name filled in."""
+def record_named(path: Path, spider: str, now: datetime) -> Path:
+    """Return the path of a record, with the time and the spider's name filled in."""
     timed = str(path).replace("%(time)s", now.strftime("%Y-%m-%dT%H-%M-%S"))
     return Path(timed.replace("%(name)s", _NO_NAME.sub("-", spider)))
 
 
 def _is_directory(path: Path) -> bool:
-    with suppress(OSError):  # a name that no file can have: opening it will say so
+    # An impossible file name raises OSError. Opening the file will report it with a better message.
+    with suppress(OSError):
         return path.is_dir()
     return False
 
 
-def _is_archive(path: Path) -> bool:
-    named = archive_named(path, "", datetime.now(timezone.utc))
-    return named.name.endswith(ARCHIVES) and "%" not in named.name and not _is_directory(named)
+def _is_record(path: Path) -> bool:
+    named = record_named(path, "", datetime.now(timezone.utc))
+    return named.name.endswith(RECORDS) and "%" not in named.name and not _is_directory(named)
 
 
 def at_least(least: int) -> ValueType:
-    """Whole numbers from `least` on."""
+    """The whole numbers from `least` upwards."""
     return ValueType(f"a whole number >= {least}", _whole_number, lambda number: number >= least)
 
 
 def one_of(*names: str) -> ValueType:
-    """Any of `names`."""
+    """The strings in `names`."""
     return ValueType(f"one of {', '.join(map(repr, names))}", _text, lambda name: name in names)
 
 
@@ -162,18 +174,18 @@ def redis_url_of_project(settings: Words) -> str:
 
 
 def redis_client_of_project(settings: Words) -> str | None:
-    """Return what makes the client of scrapy-redis, if more than a URL says which Redis that is."""
+    """Return the path of scrapy-redis' function that makes a client, if its URL is not enough."""
     if _is_set("redis_url", settings) or not any(settings.get(name) for name in _REDIS_SETTINGS):
         return None
     return "scrapy_redis.connection.get_redis_from_settings"
 
 
 def sqlite_by_storage(_: Words) -> None:
-    """Leave the default to `storage.client`, because a project's data directory is Scrapy's."""
+    """Return None: `storage.client` finds the default, because it needs Scrapy's data directory."""
 
 
 _DOTTED_PATH = re.compile(r"\w+(?:\.\w+)+")
-_DATABASES = (".sqlite", ".sqlite3", ".db")  # how names of files end
+_DATABASES = (".sqlite", ".sqlite3", ".db")  # Endings that show that a name is a file.
 
 
 def _is_storage(name: str) -> bool:
@@ -214,15 +226,15 @@ REPORT = ValueType(
     path_of,
     lambda path: path.suffix.lower() in REPORTS and "%(" not in path.name,
 )
-ARCHIVE = ValueType(
+RECORD = ValueType(
     "the path of a .jsonl.gz or .jsonl file, not of a directory, "
-    "with no % in its name but in %(time)s and %(name)s",
+    "with no % in its name except in %(time)s and %(name)s",
     path_of,
-    _is_archive,
+    _is_record,
 )
 OVERRIDES = ValueType("a dict", _mapping)
 META_KEYS = ValueType("a list of request.meta keys", _words, lambda keys: " " not in "".join(keys))
-AGENTS = ValueType(
+USER_AGENTS = ValueType(
     "a list of product tokens or User-Agent headers, each of which names a crawler",
     _words,
     lambda names: all(UserAgent.of(name).name and not cut_token(name) for name in names),
@@ -238,7 +250,7 @@ DIRECTIVES = ValueType("a list of directives, such as noindex", _words)
 def _row(default: object, values: ValueType) -> Any:
     """Make a field of `GbotSettings`.
 
-    `default` may be a function that makes the default from Scrapy's settings.
+    `default` may be a function that returns the default and takes the user's settings.
     """
     return field(metadata={"default": default, "values": values})
 
@@ -247,10 +259,10 @@ def _row(default: object, values: ValueType) -> Any:
 class GbotSettings:
     """The plugin's settings, checked.
 
-    Durations are in seconds, sizes in bytes; docs/settings.md says what each means.
+    Durations are in seconds, sizes in bytes. docs/settings.md explains each setting.
     """
 
-    enabled: bool = _row(True, FLAG)  # whether the add-on does anything
+    enabled: bool = _row(True, FLAG)
     storage: str = _row("sqlite", STORAGE)
     sqlite_path: Path | None = _row(sqlite_by_storage, SQLITE)  # noqa: RUF009  it makes a field
     redis_url: str = _row(redis_url_of_project, REDIS_URL)
@@ -265,15 +277,15 @@ class GbotSettings:
     timeout_secs: float = _row(30, SOME_SECONDS)
     meta_keys: tuple[str, ...] = _row(["proxy", "bindaddress"], META_KEYS)
     deny_private: bool = _row(False, FLAG)
-    crawl_delay: float = _row(False, CRAWL_DELAY)  # the longest that is obeyed
+    crawl_delay: float = _row(False, CRAWL_DELAY)  # The longest one that is obeyed, in seconds.
     sitemaps: str = _row("auto", one_of("auto", "feed", "collect", "off"))
     sitemaps_hosts: str = _row("any", one_of("any", "same-site", "same-host"))
     max_sitemaps: int = _row(50, at_least(0))
     sitemaps_ahead: int = _row(1_000, at_least(0))
     overrides: Mapping[str, Any] = _row({}, OVERRIDES)
-    user_agents: tuple[str, ...] = _row([], AGENTS)
+    user_agents: tuple[str, ...] = _row([], USER_AGENTS)
     provenance: bool = _row(False, FLAG)
-    record: Path | None = _row(None, ARCHIVE)  # noqa: RUF009  it makes a field
+    record: Path | None = _row(None, RECORD)  # noqa: RUF009  it makes a field
     report: Path | None = _row(None, REPORT)  # noqa: RUF009  it makes a field
     purposes: tuple[str, ...] = _row([], PURPOSE_LIST)
     purposes_action: str = _row("annotate", one_of("annotate", "refuse"))
@@ -294,7 +306,8 @@ class GbotSettings:
     def of_crawl(cls, settings: Words, *, is_for_one_page: bool) -> GbotSettings:
         """Read and check the settings of a crawl.
 
-        Where a person waits for its one page, requests do not wait by default.
+        If the crawl is for one page, for which a person waits (`is_for_one_page`), the default of
+        `unreachable_wait_secs` is 0.
 
         Raises:
             ValueError: a setting has a wrong value; the message names the setting, the rule and the
@@ -307,14 +320,14 @@ class GbotSettings:
 
     @property
     def asked_as(self) -> UserAgent | None:
-        """The crawler of `GBOT_ROBOTS_USER_AGENTS`; None: each request's user agent counts."""
+        """The user agent of `GBOT_ROBOTS_USER_AGENTS`; None if each request's own one counts."""
         if not self.user_agents:
             return None
         return UserAgent.of(self.user_agents)
 
     @cached_property
     def policy(self) -> Policy:
-        """What robots.txt files mean over time under these settings."""
+        """The policy by these settings: what a robots.txt, or an outage, means over time."""
         return Policy(
             self.unreachable,
             self.max_age_secs,
@@ -323,12 +336,12 @@ class GbotSettings:
         )
 
     def parse(self, body: bytes, *, cut: bool = False) -> RobotsTxt:
-        """Read a robots.txt; `cut` says that the server sent more than `body`."""
+        """Parse a robots.txt; `cut` is True if the server sent more than `body`."""
         return RobotsTxt.parse(body, max_bytes=self.max_bytes, cut=cut)
 
 
 def _name_of(field_name: str) -> str:
-    """The name that users write."""
+    """The setting's name, as users write it."""
     return PREFIX + field_name.upper()
 
 
@@ -337,9 +350,9 @@ def _is_set(field_name: str, settings: Words) -> bool:
 
 
 def _read(field_name: str, row: Mapping[str, Any], settings: Words) -> Any:
-    """Return the value of one setting, or its default; ValueError names what is wrong."""
+    """Return the value of one setting, or its default. Raise ValueError for a wrong value."""
     value = settings.get(_name_of(field_name))
-    if value == "" and row["default"] is None:  # as of -s NAME=, which switches off
+    if value == "" and row["default"] is None:  # `-s NAME=` unsets the setting.
         return None
     if value is None:
         value = row["default"]
@@ -367,7 +380,7 @@ def is_enabled(settings: Words) -> bool:
     return enabled
 
 
-# Settings that do nothing unless another one is set, and how to set it.
+# Settings that have no effect unless another one is set: that setting, and a value for it.
 _NEEDS = {
     "page_rules_drop": ("page_rules", "True"),
     "purposes_action": ("purposes", '["train-ai"], for example'),
@@ -377,9 +390,10 @@ _NEEDS = {
 
 
 def mistakes(settings: Words) -> Iterator[str]:
-    """Yield a sentence for each setting that does not exist, such as a misspelt one.
+    """Yield a sentence for each setting that is probably a mistake.
 
-    Also for each that has no effect because another one is not set.
+    A setting is one if it does not exist, for example because it is misspelt, or if it has no
+    effect because another setting is not set.
     """
     field_names = [row.name for row in fields(GbotSettings)]
     for name in sorted(map(str, settings)):
@@ -393,7 +407,7 @@ def mistakes(settings: Words) -> Iterator[str]:
 
 
 def _instead(end: str, field_names: Iterable[str]) -> str:
-    """Suggest the setting whose name is the most like `end`, or the one that switches us off."""
+    """Suggest the setting with the most similar name, or else how to switch the add-on off."""
     nearest = get_close_matches(end.lower(), field_names, n=1)
     if nearest:
         return f"Did you mean {_name_of(nearest[0])}?"

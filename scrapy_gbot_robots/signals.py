@@ -5,37 +5,37 @@ Connect to them with `crawler.signals.connect(handler, signal)`. Handlers of `ro
 """
 
 robotstxt_known = object()
-"""`robotstxt_known(origin, robotstxt, answer, request, spider)` is sent when this crawl
-learns what the robots.txt of an origin says, or that it has none, from a server or the
-storage. `origin` is an `Origin`, `robotstxt` the parsed
-`RobotsTxt` (empty if there is none), `answer` the `Answer` that requests of this origin
-get. `request` is the request that made the crawl ask.
+"""`robotstxt_known(origin, robotstxt, answer, request, spider)` is sent when this crawl gets
+the robots.txt of an origin, or learns that there is none, from a server or the storage.
+`origin` is an `Origin`, `robotstxt` the parsed `RobotsTxt` (empty if there is none). `answer`
+is the `Answer` that decides about requests of this origin; it cannot be changed. `request`
+is the request that needed the robots.txt.
 """
 
 robotstxt_changed = object()
 """`robotstxt_changed(origin, old, new, spider)` is sent when this crawl fetches a
-robots.txt whose rules, crawl-delays or preferences differ from those that were known.
+robots.txt whose rules, crawl-delays or preferences differ from the version that was known.
 `old` and `new` are `RobotsTxt`. Comments, dates, Sitemap lines and the order of rules and
-groups are no change. If the file has vanished, `new` is empty.
+groups do not count as changes. If the server has no robots.txt any more, `new` is empty.
 """
 
 robotstxt_unreachable = object()
 """`robotstxt_unreachable(origin, answer)` is sent when the robots.txt of an origin is
-unreachable: `answer` is what requests get instead. It is sent once for an outage, as long
-as the answer stays in memory.
+unreachable. `answer` is the `Answer` that decides about requests meanwhile; it cannot be
+changed. The signal is sent once for an outage, as long as the answer stays in memory.
 """
 
 request_forbidden = object()
-"""`request_forbidden(request, error)` is sent when a request is refused. `error`
+"""`request_forbidden(request, error)` is sent when a request is forbidden. `error`
 is the `ForbiddenByRobotsTxt` that its errback gets, with the verdict.
 """
 
 robotstxt_served = object()
 """`robotstxt_served(origin, outcome, request, response, headers)` is sent when a server
-has answered a request for the robots.txt of `origin` with a response that is no redirect.
-`outcome` is a `Fetched` with the decoded `body`, an `Unavailable` or an `Unreachable`.
-`request` and `response` are as the download handler had them, `headers` are all headers
-of the response.
+has answered a request for the robots.txt of `origin` with a response that is not a
+redirect. `outcome` is a `Fetched` with the decoded `body`, an `Unavailable` or an
+`Unreachable`. `request` is the Request that the download handler got, `response` the Response
+that it returned, and `headers` contains all headers of the response.
 """
 
 override_used = object()
@@ -46,11 +46,11 @@ override_used = object()
 
 sitemap_found = object()
 """`sitemap_found(sitemap, request, spider)` is sent for each sitemap that a robots.txt
-lists and no setting or rule leaves out, before it is fed to the spider. `sitemap` is a
+lists and no setting or rule skips, before it is fed to the spider. `sitemap` is a
 `FoundSitemap` (its URL, the URL of the robots.txt, the line). `request` is the Request
 about to be scheduled, or None if the spider is not fed the sitemap. A handler may return
-another Request to schedule instead. It may return False or raise IgnoreRequest to refuse
-the sitemap. Any other error in a handler refuses it, too. Handlers may be coroutine
+another Request to schedule instead. It may return False or raise IgnoreRequest to skip
+the sitemap. Any other error in a handler skips it, too. Handlers may be coroutine
 functions. If the spider has a method `sitemap_found(sitemap, request)`, the method is
 called in the same way.
 """

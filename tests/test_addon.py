@@ -198,7 +198,7 @@ def test_add_on_that_is_off_and_robots_txt_that_nobody_obeys_is_warned_of(log: A
     crawler = switched_on(GBOT_ROBOTS_ENABLED=False)
     assert middlewares(crawler) == []
     (text,) = own_warnings(log)
-    assert "obeys robots.txt in no way, since ROBOTSTXT_OBEY is not True" in text
+    assert "obeys robots.txt in no way, because ROBOTSTXT_OBEY is not True" in text
 
 
 def test_switch_of_the_add_on_has_a_wrong_value() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_gbot_robots.settings import GbotSettings, archive_named, mistakes
+from scrapy_gbot_robots.settings import GbotSettings, mistakes, record_named
 
 from .support.rows import table
 
@@ -57,7 +57,7 @@ def test_crawlers_are_settings() -> None:
 SQLITE_RULE = 'the path of a file, not of a directory; GBOT_ROBOTS_STORAGE = "memory" needs none'
 REDIS_SCHEMES = "redis:// or rediss:// or unix://"
 REDIS_RULE = f"a URL that begins with {REDIS_SCHEMES}, and so must REDIS_URL in its place"
-NO_PERCENT = "with no % in its name but in %(time)s and %(name)s"
+NO_PERCENT = "with no % in its name except in %(time)s and %(name)s"
 ARCHIVE_RULE = f"the path of a .jsonl.gz or .jsonl file, not of a directory, {NO_PERCENT}"
 AGENTS_RULE = "a list of product tokens or User-Agent headers, each of which names a crawler"
 DELAY_RULE = "True, False or the longest crawl-delay in seconds, >= 0"
@@ -223,4 +223,4 @@ def test_what_is_probably_a_mistake_is_said(settings: dict[str, Any], said: str)
 )
 def test_spider_s_name_leads_to_no_other_directory(path: str, spider: str, name: str) -> None:
     now = datetime(2026, 11, 1, 12, tzinfo=timezone.utc)
-    assert archive_named(Path(path), spider, now) == Path(name)
+    assert record_named(Path(path), spider, now) == Path(name)

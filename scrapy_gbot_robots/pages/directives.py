@@ -1,13 +1,13 @@
-"""What one page says to crawlers: by headers, by robots meta tags, by links not to follow.
+"""Reads the rules of one page from its headers, its robots meta tags and its links.
 
-`Directives` are plain values, so that `request.meta` and a JOBDIR can hold them: a word such as
-"noindex" is True, a limit such as "max-snippet" is its text, and "unavailable_after" is a time in
-ISO 8601.
+`Directives` are plain values, so that `request.meta` and a JOBDIR can contain them. The value of a
+word such as "noindex" is True, the value of a limit such as "max-snippet" is its text, and the
+value of "unavailable_after" is a time in ISO 8601.
 
-Most pages name no crawler in their first bytes: one search tells. The head of other pages is parsed
-in small steps up to where the body begins, and no further than `MOST_HEAD_BYTES`. A link is the
-`href` of an `a` or `area`, resolved by the page's base URL, as for Scrapy's link extractors.
-Requests and links are compared as Scrapy writes URLs, without their fragments.
+Most pages name no crawler in their first bytes, which a text search finds out. The head of other
+pages is parsed in small steps up to the beginning of the body, or up to `MOST_HEAD_BYTES`. A link
+is the `href` of an `a` or `area`, resolved against the page's base URL, as in Scrapy's link
+extractors. URLs of requests and links are compared in Scrapy's form, without their fragments.
 Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications". Several
 statements add up. If two of them contradict each other, the more restrictive one counts. Google's
 page on qualifying links; HTML's rules on where a head ends, as libxml2 has them.
@@ -34,12 +34,12 @@ from ..policy.headers import date_in
 
 Directives: TypeAlias = "dict[str, bool | str]"
 
-EVERYONE = "robots"  # the name that stands for all crawlers, in a meta tag
+EVERYONE = "robots"  # The name for all crawlers in a meta tag.
 
-# That are read of all header values together, and of all meta tags: one header line that Twisted's
-# client takes.
+# How many bytes of all header values together are read, and of all meta tags together. It is the
+# longest header line that Twisted's client accepts.
 MOST_BYTES = 16 * 1024
-# directives that are kept of one page; directives that Google knows are always kept
+# How many directives of one page are kept. The directives that Google defines are always kept.
 MOST_NAMES = 100
 
 _SAY_NOTHING = frozenset({"all", "index", "follow"})
@@ -56,20 +56,23 @@ _PREVIEWS = ("none", "standard", "large")
 _LIMIT = re.compile(r"none|standard|large|-1|[0-9]{1,9}")
 KNOWN = _WORDS | _VALUED
 
-# Of a link; Google's page on qualifying links: none of the three will generally be followed.
+# Values of a link's `rel`. Google generally follows no link with one of them (Google's page on
+# qualifying links).
 _NOT_TO_FOLLOW = frozenset({"nofollow", "ugc", "sponsored"})
-MOST_HEAD_BYTES = 64 * 1024  # that are read of a page; most heads take less than 8 KiB
+# How many bytes of a page are read for its head. Most heads take less than 8 KiB.
+MOST_HEAD_BYTES = 64 * 1024
 MOST_TAGS = 100
 _STEP = 8 * 1024
-_HOLD_TAGS = frozenset({"html", "head", "noscript"})  # a tag in a template, say, is of no page
+# The elements in which a meta tag counts. In a template, for example, it does not.
+_HOLD_TAGS = frozenset({"html", "head", "noscript"})
 
 
 def in_headers(values: Iterable[str], names: Collection[str]) -> Directives:
-    """What `X-Robots-Tag` headers say to a crawler.
+    """Return the directives for a crawler in `X-Robots-Tag` headers.
 
     Args:
-        values: the header's values, one for each header line. Within a line, "token:" addresses
-            what follows it.
+        values: the header's values, one for each header line. In a line, the directives behind
+            "token:" are only for crawlers with that product token.
         names: the crawler's product tokens, in lower case.
     """
     directives: Directives = {}
@@ -81,18 +84,18 @@ def in_headers(values: Iterable[str], names: Collection[str]) -> Directives:
 
 
 def in_meta_tags(contents: Iterable[str], directives: Directives) -> Directives:
-    """Add what the contents of meta tags say to `directives`.
+    """Add the directives in the contents of meta tags to `directives`, and return these.
 
-    Of different values for one directive, the more restrictive one counts.
+    If a directive has different values, the more restrictive one counts.
     """
-    joined = ",,".join(contents)  # so that no date goes on in the next content
+    joined = ",,".join(contents)  # Two commas, so that no date continues in the next content.
     for _, name, text in _statements(joined[:MOST_BYTES], addressed=False):
         _add(directives, name, text)
     return directives
 
 
 def at_time(now: float, directives: Directives) -> Directives:
-    """The directives at `now`, in epoch seconds: "noindex", too, after "unavailable_after"."""
+    """The directives at `now`, in epoch seconds; after "unavailable_after" with "noindex"."""
     until = directives.get(_UNTIL)
     if isinstance(until, str) and datetime.fromisoformat(until).timestamp() <= now:
         return {**directives, "noindex": True}
@@ -117,8 +120,8 @@ def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]
 def _add(directives: Directives, name: str, text: str) -> None:
     """Keep a directive; of two values, keep the smaller limit or the earlier date.
 
-    Dates are kept as text in UTC, whose order is that of time. A value that cannot be read has no
-    effect, as Google's page says of dates.
+    Dates are kept as text in UTC, so that the order of texts is the order in time. A value that
+    cannot be read has no effect. Google's page has this rule for dates.
     """
     if name == "none":
         directives.update({"noindex": True, "nofollow": True})
@@ -141,7 +144,7 @@ def _add(directives: Directives, name: str, text: str) -> None:
 
 
 def _limit_as_number(text: str) -> float:
-    """A limit as a number, to compare it: -1 is no limit, a word is its place in `_PREVIEWS`."""
+    """A limit as a number: infinity for -1 (no limit), the index in `_PREVIEWS` for a word."""
     if text in _PREVIEWS:
         return _PREVIEWS.index(text)
     if text == "-1":
@@ -149,7 +152,7 @@ def _limit_as_number(text: str) -> float:
     return int(text)
 
 
-# Of a page
+# The directives of a page
 
 
 def directives_of(response: Response, names: Iterable[str]) -> Directives:
@@ -157,7 +160,7 @@ def directives_of(response: Response, names: Iterable[str]) -> Directives:
 
     Args:
         response: as downloaded.
-        names: the crawler's product tokens, in lower case. Directives for everyone always count.
+        names: the crawler's product tokens, in lower case. Directives for all crawlers count, too.
     """
     tokens = frozenset(names)
     values = response.headers.getlist("X-Robots-Tag")
@@ -181,9 +184,9 @@ def contents_of_tags(page: TextResponse, names: Collection[str]) -> list[str]:
 
 
 def _contents(start: bytes, names: Collection[str]) -> Iterator[str]:
-    """Yield the contents of the meta tags of these names, of a page that begins with `start`.
+    """Yield the contents of the meta tags with these names in a page that begins with `start`.
 
-    Those in its body do not count.
+    Meta tags in the page's body do not count.
     """
     parser = etree.HTMLPullParser(
         events=("start",), tag=("meta", "body"), encoding="iso-8859-1", no_network=True
@@ -205,8 +208,9 @@ def _contents(start: bytes, names: Collection[str]) -> Iterator[str]:
 def links_not_to_follow(response: TextResponse, *, whole_page: bool = False) -> set[str]:
     """The URLs, without fragments, of the links that a page asks not to follow.
 
-    Each is among them as written and in canonical form, which `LinkExtractor(canonicalize=True)`
-    makes requests of. A URL is not among them if one of several links to it may be followed.
+    The set contains each URL as written and in canonical form, because
+    `LinkExtractor(canonicalize=True)` makes requests from the canonical form. It does not contain a
+    URL if one of several links to that URL may be followed.
 
     Args:
         response: the page.
@@ -216,10 +220,10 @@ def links_not_to_follow(response: TextResponse, *, whole_page: bool = False) -> 
     if not whole_page and not any(rel.encode() in lower for rel in _NOT_TO_FOLLOW):
         return set()
     try:
-        # Scrapy keeps the parsed page, so that it is parsed once only.
+        # Scrapy keeps the parsed page, so it is parsed only once.
         base = get_base_url(response)
         root = response.selector.root
-    except ValueError:  # the page names an impossible base URL, on which Scrapy's selectors fail
+    except ValueError:  # Scrapy's selectors fail if the page names an impossible base URL.
         base = response.url
         root = Selector(text=response.text).root
     unfollowed: set[str] = set()
@@ -228,10 +232,10 @@ def links_not_to_follow(response: TextResponse, *, whole_page: bool = False) -> 
         href = element.get("href")
         if href is None:
             continue
-        with suppress(ValueError):  # no request can be made of it
+        with suppress(ValueError):  # No request can be made from an impossible URL.
             target = urljoin(base, strip_html5_whitespace(href))
             url = urldefrag(safe_url_string(target, encoding=response.encoding)).url
-            # values of `rel` may be parted by commas, too
+            # Commas may separate the values of `rel`, too.
             rels = element.get("rel", "").lower().replace(",", " ").split()
             if whole_page or not _NOT_TO_FOLLOW.isdisjoint(rels):
                 unfollowed.add(url)

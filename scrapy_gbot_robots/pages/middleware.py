@@ -1,9 +1,9 @@
 """The spider middleware of `GBOT_ROBOTS_PAGE_RULES` reads a page's directives and acts on them.
 
-Scrapy does not say which requests follow a link. So a request that a callback makes is dropped if
-its URL is a link of the page, and the page or that link says nofollow. Other requests go on. Items
-are dropped here and not in a pipeline, because a pipeline does not know the page. Scrapy counts
-them as it counts any dropped item.
+Scrapy does not show which requests follow a link. So a request from a callback is dropped if its
+URL is a link of the page, and the page or that link has "nofollow". All other requests pass. Items
+are dropped here and not in a pipeline, because a pipeline does not get the page. Scrapy counts them
+like any dropped item.
 Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications".
 """
 
@@ -35,8 +35,8 @@ logger = logging.getLogger(__name__)
 class PageRulesMiddleware(BaseSpiderMiddleware):
     """Puts a page's directives into `response.meta["gbot_robots_page_rules"]`, and acts on them.
 
-    It acts on nofollow. It drops the items of pages that have a directive which
-    `GBOT_ROBOTS_PAGE_RULES_DROP` names.
+    It drops requests for links that are not to be followed, and the items of pages with a directive
+    that `GBOT_ROBOTS_PAGE_RULES_DROP` lists.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -50,12 +50,12 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
         if not settings.page_rules:
             raise NotConfigured
         self._identity = CrawlerIdentity(crawler, settings.asked_as)
-        # `links_not_to_follow` of pages
+        # The result of `links_not_to_follow` for each page.
         self._links_not_to_follow: WeakKeyDictionary[Response, set[str]] = WeakKeyDictionary()
         self._drop = frozenset(map(str.lower, settings.page_rules_drop))
         for word in sorted(self._drop - KNOWN):
             logger.warning(
-                "GBOT_ROBOTS_PAGE_RULES_DROP has %r, which is no known directive; "
+                "GBOT_ROBOTS_PAGE_RULES_DROP has %r, which is not a known directive; "
                 "is it spelt right?",
                 word,
             )
@@ -65,11 +65,11 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
         request = response.request
         if request is None:
             return
-        # What has judged the request knows by which name.
+        # The middleware that has judged the request decides for which user agent it was judged.
         identity = identity_of(self.crawler) or self._identity
         directives = directives_of(response, identity.tokens(request))
         request.meta[PAGE_RULES] = directives = at_time(time.time(), directives)
-        for name in KNOWN & directives.keys():  # other names could be any number of stats
+        for name in KNOWN & directives.keys():  # Other names could make any number of stats.
             self.crawler.stats.inc_value(f"gbot_robots/page_rules/{name}")
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
@@ -94,7 +94,7 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
         return None
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
-        """Drop an item if its page's directives say so; log, count and signal it."""
+        """Drop an item if its page has a directive of the setting; log, count and signal it."""
         if response is None:
             return item
         reasons = sorted(self._drop.intersection(response.meta.get(PAGE_RULES, ())))
@@ -103,7 +103,7 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
         for reason in reasons:
             self.crawler.stats.inc_value(f"gbot_robots/page_rules/items_dropped/{reason}")
         error = DropItem(
-            f"the page says {', '.join(reasons)}, which GBOT_ROBOTS_PAGE_RULES_DROP drops: "
+            f"the page has {', '.join(reasons)}, which GBOT_ROBOTS_PAGE_RULES_DROP lists: "
             f"{response.url}"
         )
         logger.debug("Dropped an item: %s", error)

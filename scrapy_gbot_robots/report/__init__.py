@@ -1,5 +1,6 @@
-"""What a crawl leaves behind: summary, page, archive of robots.txt files.
+"""The reports on a crawl: the summary in the log, the page, and the record of robots.txt files.
 
-It listens to signals and reads stats, and its memory is bounded. It changes nothing in the crawl.
+This package listens to signals and reads stats. Its memory is bounded, and it changes nothing in
+the crawl.
 Source: our own.
 """

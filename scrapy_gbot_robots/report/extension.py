@@ -1,9 +1,9 @@
-"""What robots.txt did to a crawl: a summary in the log at its end, and a page if one is asked for.
+"""Reports what robots.txt did to a crawl: a summary in the log, and a page if the user wants one.
 
-The extension listens to the plugin's signals, and counts. The page is one HTML file without others:
-it works offline, and on a phone. All text from outside is escaped, and the page's content security
-policy allows no script but ours. If the page could not be written, the crawl stops at its start and
-not after hours. A process that dies while it writes leaves the page of the last crawl as it was.
+The extension listens to the plugin's signals, and counts. The page is a single HTML file, so it
+works offline, and on a phone. All text from outside is escaped, and the page's content security
+policy allows only the page's own script. If the page cannot be written, the crawl stops at its
+start and not after hours. If a process dies while it writes, the page of the last crawl stays.
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ from .summary import CrawlCounts, ForbiddingRule, summary
 
 logger = logging.getLogger(__name__)
 
-_ROWS = 1_000  # of each table
-_BARS = 10  # in a chart
+_ROWS = 1_000  # how many rows each table has at most
+_BARS = 10  # how many bars the chart has at most
 
 _OFF = '<p class="off">This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False</p>'
-_TITLE = b"<title>robots.txt in the crawl of "  # of each page; no file without it is replaced
-# Keys of meta: that of Scrapy for start requests, and those of requests that were counted before.
+# Each page begins with this title. A file without it is never replaced.
+_TITLE = b"<title>robots.txt in the crawl of "
+# Scrapy's meta key of start requests, and the meta keys of requests that were counted before.
 _IS_START = "is_start_request"
 _COUNTED = frozenset({"redirect_times", "retry_times", RETURNED})
-_HEAD_BYTES = 1_024  # of a page: the title is in them
+_HEAD_BYTES = 1_024  # The title is in the first bytes of a page.
 
 
 class RobotsReport:
@@ -85,8 +86,8 @@ class RobotsReport:
         if self._path is not None:
             try:
                 await run_in_thread(write, self._path, page(counts, spider))
-            except OSError as error:  # the page is lost and nothing else
-                logger.error("GBOT_ROBOTS_REPORT cannot be written: %s", error)  # noqa: TRY400  it names the path
+            except OSError as error:  # Only the page is lost.
+                logger.error("GBOT_ROBOTS_REPORT cannot be written: %s", error)  # noqa: TRY400  The message names the path.
             else:
                 logger.info(
                     "What robots.txt did to this crawl is shown in %s", self._path.absolute()
@@ -94,11 +95,11 @@ class RobotsReport:
 
 
 class StartRequests:
-    """Counts the start requests, until one has a response: then nothing is counted any more.
+    """Counts the start requests, until one of them has a response.
 
     Attributes:
-        forbidden: how many were forbidden by robots.txt.
-        first: the URL of the first of these, and why.
+        forbidden: how many start requests robots.txt has forbidden.
+        first: the URL of the first forbidden one, and the verdict on it.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -118,7 +119,7 @@ class StartRequests:
 
     def _count(self, request: Request) -> None:
         meta = request.meta
-        # A redirect, a retry and a request that comes back to wait have been counted.
+        # Redirects, retries and requests that went back to the scheduler are counted already.
         if _IS_START in meta and _COUNTED.isdisjoint(meta):
             self._scheduled += 1
 
@@ -135,7 +136,7 @@ class StartRequests:
             self._signals.disconnect(self._count_forbidden, request_forbidden)
 
 
-# The page.
+# The page
 
 
 def page(counts: CrawlCounts, spider: Spider) -> str:
@@ -154,7 +155,7 @@ def page(counts: CrawlCounts, spider: Spider) -> str:
         most=f"{_ROWS:,}",
         rules="\n".join(_row_of_rule(counts, rule) for rule, _ in counts.rules.most_common(_ROWS)),
         origins="\n".join(_row_of_origin(counts, origin) for origin in origins),
-        nonce=token_hex(16),  # that no text from outside could have known
+        nonce=token_hex(16),  # No text from outside can contain it.
     )
 
 
@@ -164,7 +165,7 @@ def _text(raw: str) -> str:
 
 
 def _bars(counted: Sequence[tuple[str, int]]) -> str:
-    """A bar for each title and its number; the first number, the greatest, is the scale."""
+    """Return a bar for each title and its number. The first number is the greatest: 100 %."""
     items = [
         f"<li><span>{_text(title)}</span>"
         '<svg class="bar" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">'
@@ -188,7 +189,7 @@ def _row_of_origin(counts: CrawlCounts, origin: Origin) -> str:
 
 
 def _row(*cells: object) -> str:
-    """A row of a table. None is an empty cell."""
+    """Return a row of a table. None makes an empty cell."""
     texts = ["" if cell is None else str(cell) for cell in cells]
     return f"<tr>{''.join(f'<td>{_text(text)}</td>' for text in texts)}</tr>"
 
@@ -200,7 +201,7 @@ def try_out(path: Path) -> None:
     """Make the directory of `path`, and check that a page can be written there.
 
     Raises:
-        OSError: it cannot, or `path` exists and is no page of an earlier crawl.
+        OSError: it cannot be written, or `path` exists and is not a page of an earlier crawl.
     """
     with suppress(FileNotFoundError):
         # `Path.is_file` hides a name that is too long, or a loop of links.
@@ -209,7 +210,7 @@ def try_out(path: Path) -> None:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
         if head and _TITLE not in head:
-            raise OSError("it exists and is no page of this plugin, so it is not overwritten")
+            raise OSError("it exists and is not a page of this plugin, so it is not overwritten")
     path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryFile(dir=path.resolve().parent):
         pass
@@ -219,11 +220,11 @@ def write(path: Path, text: str) -> None:
     """Write `text` beside `path` and rename it, so that `path` is never half a page.
 
     Raises:
-        OSError: the file cannot be written, or `path` exists by now and is no page of an earlier
-        crawl.
+        OSError: the file cannot be written, or `path` exists by now and is not a page of an
+        earlier crawl.
     """
     try_out(path)
-    real = path.resolve()  # so that a symbolic link stays a link
+    real = path.resolve()  # A symbolic link stays a link.
     beside = real.with_name(f".{real.name[:100]}.{token_hex(4)}.part")
     try:
         beside.write_text(text, encoding="utf-8")

@@ -1,13 +1,13 @@
-"""`GBOT_ROBOTS_RECORD`: what decided in this crawl, for each origin, as JSON lines.
+"""`GBOT_ROBOTS_RECORD`: a file of JSON lines that shows what decided about each origin.
 
-A line says what decided about an origin, and what that rests on: the robots.txt, wherever it came
-from, or why there is none. If this crawl fetched it, the headers of request and response are there.
-So the archive answers for the crawl whatever was stored before.
+A line contains the decision about an origin and its evidence: the robots.txt, from the server or
+the storage, or the reason why there is none. If this crawl fetched the robots.txt, the line has the
+headers of request and response, too. So the record is complete without the storage.
 
-A thread writes each line as soon as it has decided. In a compressed file, each line is compressed
-by itself, so that the file can be read however the process ends. If a line can be written only in
-part, that part is removed, so that later lines can be read; the log says it once, and the crawl
-goes on.
+A thread writes each line as soon as the decision is made. In a compressed file, each line is
+compressed by itself, so that the file can be read however the process ends. If a line can be
+written only in part, that part is removed, so that later lines can be read. Then the log warns
+once, and the crawl goes on.
 Source: https://jsonlines.org.
 """
 
@@ -37,27 +37,29 @@ from ..counts import plural
 from ..obeying.answer import CachedAnswer, Source
 from ..obeying.events import DECIDED
 from ..policy.outages import Copy, State, date_of
-from ..settings import GbotSettings, archive_named
+from ..settings import GbotSettings, record_named
 from ..signals import robotstxt_served
 
-# origins that are remembered, at some 300 bytes each; of others, the same may be written again
+# How many origins are remembered, at about 300 bytes each. A forgotten origin may be written again.
 _MOST_ORIGINS = 100_000
-_MOST_WAITING = 100  # fetches that have not decided yet; of others, no headers are kept
-# headers that an archive must not contain
+# For how many fetches without a decision the headers are kept.
+_MOST_WAITING = 100
+# Headers that must not be in a record.
 _SECRETS = {b"authorization", b"cookie", b"proxy-authorization"}
 
 _IS_IN = "The record of this crawl is in %s: %s"
-_CANNOT = "GBOT_ROBOTS_RECORD cannot be written; the crawl goes on, the archive lacks records: %s"
+_CANNOT = "GBOT_ROBOTS_RECORD cannot be written; the crawl goes on, the record lacks lines: %s"
 
 logger = logging.getLogger(__name__)
 
 
 def record_of(answer: CachedAnswer, copy: Copy | None) -> dict[str, Any]:
-    """Return a line of the archive: the fields that record.md lists.
+    """Return a line of the record: the fields that docs/record.md lists.
 
     Args:
-        answer: what decides about its origin.
-        copy: what it rests on; None if nothing definite is known.
+        answer: the answer that decides about its origin.
+        copy: the robots.txt, or other definite answer of the server, on which it is based; None if
+            there is none.
     """
     record: dict[str, Any] = {
         "url": answer.origin.robots_url,
@@ -92,7 +94,8 @@ def record_of(answer: CachedAnswer, copy: Copy | None) -> dict[str, Any]:
 def _date(seconds: float) -> str:
     """Return a time in UTC, ISO 8601.
 
-    A time that has no date, from a storage to which others write, counts as the present.
+    A time that is not a possible date counts as the present. It may come from a storage to which
+    other programs write.
     """
     date = date_of(seconds) or datetime.now(timezone.utc)
     return date.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -106,14 +109,14 @@ def _without_secrets(headers: Headers) -> Iterator[tuple[str, str]]:
 
 
 class RobotsRecord:
-    """The extension that writes the archive. It is off unless `GBOT_ROBOTS_RECORD` is set."""
+    """The extension that writes the record. It is off unless `GBOT_ROBOTS_RECORD` is set."""
 
     def __init__(self, crawler: Crawler, path: Path) -> None:
         self._crawler = crawler
         self._path = path
         self._file: io.FileIO | None = None
         self._headers: LocalCache[Origin, dict[str, Any]] = LocalCache(_MOST_WAITING)
-        # What was written last: the state, the status, and the hash of the robots.txt.
+        # The state, the status and the hash of the robots.txt in the last line on each origin.
         self._kept: LocalCache[Origin, tuple[object, ...]] = LocalCache(_MOST_ORIGINS)
         self._thread = OneThread()
         self._background = Background()
@@ -137,7 +140,7 @@ class RobotsRecord:
     def _served(
         self, origin: Origin, request: Request, response: Response, headers: Headers
     ) -> None:
-        """Hold the headers of a fetch, as the server sent them, until the answer is known."""
+        """Keep the headers of a fetch, as the server sent them, until the answer is known."""
         ip = None
         if response.ip_address:
             ip = str(response.ip_address)
@@ -148,13 +151,13 @@ class RobotsRecord:
         }
 
     def _decided(self, answer: CachedAnswer, copy: Copy | None) -> None:
-        """Keep what decides about an origin from now on, unless that is what did before."""
+        """Write a line on the new answer of an origin, unless it equals the last line."""
         origin = answer.origin
         headers = self._headers.pop(origin, {})
         if copy is None and answer.state is State.FULL_DISALLOW and origin in self._kept:
-            return  # in an outage, what decided before says more
+            return  # In an outage, the last line on the origin is more informative.
         record = record_of(answer, copy)
-        if answer.source is Source.FETCHED:  # a fetch of this crawl has decided
+        if answer.source is Source.FETCHED:  # This process fetched the robots.txt.
             record |= headers
         mark = (record["state"], record["status"], record["robots"])
         if self._kept.get(origin) != mark:
@@ -164,38 +167,38 @@ class RobotsRecord:
     async def _keep(self, origin: Origin, record: dict[str, Any]) -> None:
         try:
             await self._thread.run(self._write, record)
-        except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-            self._kept.pop(origin, None)  # it is tried again with the next answer of this origin
+        except (OSError, ValueError) as error:  # ValueError means an impossible file name.
+            self._kept.pop(origin, None)  # The next answer of this origin is another try.
             self._crawler.stats.inc_value("gbot_robots/record/errors")
             if not self._has_failed:
                 self._has_failed = True
-                logger.error(_CANNOT, error)  # noqa: TRY400  the message names the path
+                logger.error(_CANNOT, error)  # noqa: TRY400  The message names the path.
         else:
             self._crawler.stats.inc_value("gbot_robots/record/written")
 
     def _write(self, record: dict[str, Any]) -> None:
-        """Write a line whole, or nothing of it. The thread does this."""
+        """Write a line completely or not at all. It runs in the thread."""
         if self._file is None:
             self._file = self._opened()
         start = self._file.tell()
         line = json.dumps(record).encode("ascii") + b"\n"
         if self._path.suffix == ".gz":
             line = gzip.compress(line)
-        if self._file.write(line) < len(line):  # an unbuffered file may write only a part
+        if self._file.write(line) < len(line):  # It may write only a part.
             self._file.seek(start)
             self._file.truncate()
-            raise OSError(f"{self._file.name} can take only a part of a record")
+            raise OSError(f"{self._file.name} can take only a part of a line")
 
     def _opened(self) -> io.FileIO:
         """Open a new file. A file that exists belongs to another process or an earlier crawl."""
         spider: Any = self._crawler.spider
-        wanted = archive_named(self._path, spider.name, datetime.now(timezone.utc))
+        wanted = record_named(self._path, spider.name, datetime.now(timezone.utc))
         wanted.parent.mkdir(parents=True, exist_ok=True)
         stem, end, gz = wanted.name.rpartition(".jsonl")
         path, numbers = wanted, itertools.count(2)
         while True:
             with suppress(FileExistsError):
-                return io.FileIO(str(path), "x")  # an error shows this name
+                return io.FileIO(str(path), "x")  # Errors contain the name as a text.
             path = wanted.with_name(f"{stem}-{next(numbers)}{end}{gz}")
 
     async def _spider_closed(self) -> None:

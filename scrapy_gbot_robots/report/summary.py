@@ -1,6 +1,7 @@
-"""What robots.txt did to a crawl: counted in bounded memory, and said in a few lines for the log.
+"""Counts in bounded memory what robots.txt did to a crawl, and sums it up in a few lines.
 
-`CrawlCounts` has all about the first origins, and the forbidden requests of those that forbid most.
+`CrawlCounts` keeps the answers of the first origins, and the numbers of forbidden requests for the
+origins that forbid most.
 """
 
 from __future__ import annotations
@@ -20,16 +21,18 @@ from ..obeying.answer import CachedAnswer
 from ..policy.outages import REFUSALS, Copy, Kind, State
 from ..sitemaps.discovery import left_out
 
-MOST_ORIGINS = 50_000  # at some 500 bytes each
+MOST_ORIGINS = 50_000  # At about 500 bytes each.
 
-# counted one by one: a reason may contain a server's error text, so there may be any number
+# How many reasons are counted one by one. A reason may contain a server's error text, so the number
+# of reasons has no other bound.
 _MOST_REASONS = 1_000
 _BY_A_RULE = "by a rule of the robots.txt"
 
-_MOST = 5  # rules, and unreachable robots.txt files
+_MOST = 5  # How many rules, and how many unreachable robots.txt files, are named.
 _IN_STATE = {State.RULES: "with rules"}
-_MEANS = "GBOT_ROBOTS_ACCESS_DENIED says what that means"
-# Answers that are no robots.txt of the site's. Of those that there is none, only refusals.
+_MEANS = "GBOT_ROBOTS_ACCESS_DENIED decides what that means"
+# Definite answers that are not a robots.txt of the site. Of answers without a file, only those that
+# deny access are named.
 _NO_ROBOTS_TXT = {
     Kind.NONE: f"by HTTP {', '.join(map(str, REFUSALS))}; {_MEANS}",
     Kind.WALL: f"of bot walls, not of the sites; {_MEANS}",
@@ -39,43 +42,51 @@ _INCOMPLETE = "there were more origins or rules than are counted: numbers may be
 
 
 class ForbiddingRule(NamedTuple):
-    """A rule that forbidden requests."""
+    """A rule that forbade requests."""
 
     origin: Origin
     rule: Rule
     group: str | None
 
     def __str__(self) -> str:
-        """Say rule and place in a line."""
+        """The rule and its place, in one line."""
         return f'"{self.rule}" in {self.origin.robots_url} (line {self.rule.line})'
 
 
 class OriginRow(NamedTuple):
-    """What is known of an origin by its last answer."""
+    """The facts about an origin by its last answer.
+
+    Attributes:
+        state: the state, in words.
+        status: the status code of the last fetch; None if there was none.
+        why: the reason for the state, in words.
+        instead: in words, what the server sent in place of a robots.txt; else "".
+        cause: why the robots.txt is unreachable, in a few words; None if it is not.
+    """
 
     state: str
     status: int | None
     why: str
-    instead: str  # what came that is no robots.txt of the site's, if such a thing did
-    cause: str | None  # what is wrong with an unreachable one, in a few words
+    instead: str
+    cause: str | None
 
 
 class CrawlCounts:
-    """All that a report says of a crawl: what is counted here, and stats of `crawler`."""
+    """All numbers of a report: those counted here, and the stats of `crawler`."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.forbidden = 0
-        # What `row` makes a row of; an `Answer` would keep all the rules in memory. The garbage
-        # collector looks at a plain tuple of texts once, and at an `OriginRow` always.
+        # The fields of an `OriginRow` by origin. An `Answer` would keep all rules in memory. The
+        # garbage collector visits a plain tuple of texts once, but an `OriginRow` each time.
         self.origins: dict[Origin, tuple[str | int | None, ...]] = {}
-        self.forbidding: Tally[Origin] = Tally()  # by requests that were forbidden
+        self.forbidding: Tally[Origin] = Tally()  # The numbers of forbidden requests.
         self.rules: Tally[ForbiddingRule] = Tally()
         self.reasons: Tally[str] = Tally(_MOST_REASONS)
         self._has_all_origins = True
 
     def count_answer(self, answer: CachedAnswer, copy: Copy | None) -> None:
-        """Keep what a report says of an origin, by its new answer, which rests on `copy`."""
+        """Keep the facts about an origin by its new answer, which is based on `copy`."""
         if answer.origin not in self.origins and len(self.origins) >= MOST_ORIGINS:
             self._has_all_origins = False
             return
@@ -84,7 +95,7 @@ class CrawlCounts:
         instead = ""
         cause = None
         if copy is not None:
-            # of answers that there is no robots.txt, only refusals are told
+            # Of answers without a file, only those that deny access are named.
             if copy.kind is not Kind.NONE or copy.status in REFUSALS:
                 instead = _NO_ROBOTS_TXT.get(copy.kind, "")
             if copy.url != answer.origin.robots_url:
@@ -94,7 +105,7 @@ class CrawlCounts:
         self.origins[answer.origin] = (state, answer.status, why, instead, cause)
 
     def row(self, origin: Origin) -> OriginRow:
-        """What is known of an origin that was counted."""
+        """The facts about an origin that was counted."""
         return OriginRow._make(self.origins[origin])
 
     def count_refusal(self, request: Request, error: ForbiddenByRobotsTxt) -> None:
@@ -107,7 +118,7 @@ class CrawlCounts:
         if rule is not None:
             reason = _BY_A_RULE
         self.reasons.add(reason)
-        if origin is None or verdict.override is not None:  # no robots.txt has forbidden it
+        if origin is None or verdict.override is not None:  # No robots.txt forbade it.
             return
         self.forbidding.add(origin, request.url)
         if rule is not None:
@@ -126,11 +137,11 @@ class CrawlCounts:
         return given_back
 
     def most_blocking(self) -> list[Origin]:
-        """All origins; those that forbidden most come first."""
+        """All origins; the origins that forbade most requests come first."""
         return sorted(self.origins, key=self.forbidding.__getitem__, reverse=True)
 
     def lines(self) -> Iterator[str]:
-        """Yield a line on the whole crawl, and one for each thing that a user can act on."""
+        """Yield a line on the whole crawl, and lines on things that a user can act on."""
         states = Counter(self.row(origin).state for origin in self.origins)
         origins = plural(len(self.origins), "origin")
         if states:
@@ -169,6 +180,6 @@ class CrawlCounts:
 
 
 def summary(counts: CrawlCounts) -> str:
-    """Return the summary: one line, and indented lines that say more, what is gravest first."""
+    """Return the summary: one line, then indented lines, the most serious ones first."""
     rules = [f"{forbidden:,} by {rule}" for rule, forbidden in counts.rules.most_common(_MOST)]
     return "\n  ".join([*counts.lines(), *rules])

@@ -65,5 +65,5 @@ async def test_wall_and_refusal_mean_what_the_setting_says(
     assert warned == {name for name, (_, is_wall, _) in SERVERS.items() if is_wall}
     assert stats(crawler)["gbot_robots/walls"] == len(said) == len(warned)
     assert all(f"GBOT_ROBOTS_ACCESS_DENIED = {refused!r}" in line for line in said)
-    summary = f"{len(said)} answers of bot walls, not of the sites; GBOT_ROBOTS_ACCESS_DENIED says what that means"
+    summary = f"{len(said)} answers of bot walls, not of the sites; GBOT_ROBOTS_ACCESS_DENIED decides what that means"
     assert summary in caplog.text

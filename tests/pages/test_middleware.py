@@ -179,9 +179,7 @@ async def test_items_are_dropped_by_directive_and_counted(caplog: pytest.LogCapt
             == 4
         )
         assert found["item_scraped_count"] == len(set(site.paths()) - {"/robots.txt"}) - 4
-    said = (
-        "GBOT_ROBOTS_PAGE_RULES_DROP has 'noindx', which is no known directive; is it spelt right?"
-    )
+    said = "GBOT_ROBOTS_PAGE_RULES_DROP has 'noindx', which is not a known directive; is it spelt right?"
     assert own_warnings(caplog) == [said]
 
 

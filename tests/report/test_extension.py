@@ -95,8 +95,8 @@ async def test_summary_tells_refusals_and_other_files_from_none(tmp_path: Path, 
         settings = {"GBOT_ROBOTS_REPORT": str(path), "CONCURRENT_REQUESTS": 1}
         await crawl(Pages, settings, urls=[site.url("/a") for site in sites])
     said = [
-        "4 answers by HTTP 401, 402, 403, 451; GBOT_ROBOTS_ACCESS_DENIED says what that means",
-        "1 answer of bot walls, not of the sites; GBOT_ROBOTS_ACCESS_DENIED says what that means",
+        "4 answers by HTTP 401, 402, 403, 451; GBOT_ROBOTS_ACCESS_DENIED decides what that means",
+        "1 answer of bot walls, not of the sites; GBOT_ROBOTS_ACCESS_DENIED decides what that means",
         "1 answer with something else in place of a robots.txt, such as a web page, so no rules",
     ]
     assert summaries(log)[0].splitlines() == [
@@ -194,7 +194,7 @@ async def test_crawl_that_asks_no_robots_txt_has_no_summary_and_its_page_says_if
     assert document(path).css("p.off::text").getall() == large
 
 
-OF_A_USER = "it exists and is no page of this plugin, so it is not overwritten"
+OF_A_USER = "it exists and is not a page of this plugin, so it is not overwritten"
 
 
 @table(
