@@ -126,7 +126,7 @@ def test_wheel_without_its_dependencies_reads_files_beside_two_packages(
     for line in ("check https://a.example/x", "audit --urls urls.txt", "lint https://a.example/"):
         status, error = ended(line)
         assert (status, error.count("\n")) == (2, 1)
-        assert "only Scrapy can fetch" in error
+        assert "Scrapy is needed to fetch" in error
         assert "scrapy is not installed: pip install scrapy" in error
 
 

@@ -1,5 +1,5 @@
 """`scrapy robots`: one module for each sub-command, and what they share.
 
-It knows every other package here; no other one knows it.
-Source: our own; exit statuses as google/robotstxt has them.
+This package may use every other package here, and no other package uses it.
+Source: our own; the exit statuses are the ones of google/robotstxt.
 """

@@ -1,4 +1,4 @@
-"""`scrapy robots agents URL`: which well-known crawlers may fetch a URL, and which line says so."""
+"""`scrapy robots agents URL`: which well-known crawlers may fetch a URL, and which line decides."""
 
 from __future__ import annotations
 

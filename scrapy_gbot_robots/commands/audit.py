@@ -1,8 +1,8 @@
-"""`scrapy robots audit --urls FILE`: the answers for millions of URLs, in constant memory.
+"""`scrapy robots audit --urls FILE`: the verdicts on millions of URLs, in constant memory.
 
-They are by one robots.txt, or by that of each URL's host. With two versions of a robots.txt, only
-the URLs that these judge differently are written. bulk/ reads the list and judges. This module has
-the options, the rows and the summary.
+The verdicts come from one robots.txt, or from the robots.txt of each URL's host. With two versions
+of a robots.txt, only the URLs that they judge differently are written. bulk/ reads the list and
+judges. This module has the options, the rows and the summary.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from .sitemap_list import SitemapList, is_sitemap
 from .sites import RobotsState
 from .world import RobotsFile, RobotsFiles, World
 
-_TOP = 20  # rules, and forbidden sitemaps, in the summary
-_MOST_TROUBLES = 5  # that are shown
-_AT_A_TIME = 1_000  # sitemaps whose robots.txt files are looked up
-_EXAMPLE = 100  # characters of a line that is no URL
-_WORDS = ("disallowed", "allowed", "unreachable")  # by answer
+_TOP = 20  # How many rules, and how many forbidden sitemaps, the summary shows.
+_MOST_TROUBLES = 5  # How many sitemaps that could not be read the summary shows.
+_AT_A_TIME = 1_000  # For how many sitemaps robots.txt files are looked up at a time.
+_EXAMPLE = 100  # How many characters of a line without a URL are shown.
+_WORDS = ("disallowed", "allowed", "unreachable")  # The words for the answers NO, YES, UNREACHABLE.
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -89,7 +89,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--format",
         choices=("text", "jsonl", "csv"),
         default="text",
-        help="of rows (default: text)",
+        help="the format of the rows (default: text)",
     )
     parser.add_argument(
         "--only", choices=("allowed",), help="write only URLs that each crawler may fetch"
@@ -102,13 +102,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """Judge the URLs; return the exit status.
 
-    It is FOUND if a URL, or a listed sitemap, may not be fetched and `--fail-on` says that this
-    matters; FAILED if a sitemap could not be read.
+    It is FAILED if a sitemap could not be read. Otherwise, with `--fail-on`, it is FOUND if a URL
+    or a listed sitemap may not be fetched. In all other cases it is FINE.
     """
     if options.urls == STDIN and STDIN in options.versions:
         raise CommandError('"-" cannot be both the URLs and a robots.txt')
     named_user_agents, gbot = crawlers_named(options.user_agents, world, err), world.settings
-    overrides = Overrides()  # they speak of sites, not of versions that the user names
+    overrides = Overrides()  # Overrides are for sites, not for versions that the user names.
     if not options.versions:
         overrides = read_overrides(gbot.overrides, gbot.parse)
     judge = Judge(
@@ -159,24 +159,25 @@ def _why(verdict: Verdict) -> str:
 
 def _word(answer: int) -> str:
     if answer == NO_URL:
-        return "no URL"
+        return "not a URL"
     return _WORDS[answer]
 
 
 def _run_at_once(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine that waits for nothing."""
+    """Run a coroutine that never has to wait."""
     try:
         work.send(None)
     except StopIteration:
         return
-    raise RuntimeError("work about files waits for something")
+    raise RuntimeError("work on files had to wait")
 
 
 class _Audit:
-    """Takes the rows of a list through the judge to the output, counts, and sums up at the end.
+    """Judges the rows of a list, writes and counts them, and sums up at the end.
 
     Attributes:
-        has_disallowed: whether a URL may not be fetched, by the new version if there are two.
+        has_disallowed: whether a URL may not be fetched. If there are two versions, the new one
+            decides.
     """
 
     def __init__(
@@ -196,11 +197,11 @@ class _Audit:
         if len(options.versions) > 1:
             self._names += [f"{name}_before" for name in self._names]
         self._began = time.monotonic()
-        self._judged = 0  # URLs
-        self._example = ""  # the first line that is no URL, behind a colon
-        self._answers: Counter[tuple[int, int]] = Counter()  # by column and answer
+        self._judged = 0  # how many URLs were judged
+        self._example = ""  # A colon and the first line that is not a URL.
+        self._answers: Counter[tuple[int, int]] = Counter()  # numbers of URLs by column and answer
         self._rules: Tally[tuple[int, str, str]] = Tally()
-        self._forbidden_sitemaps = 0  # each for each crawler
+        self._forbidden_sitemaps = 0  # A sitemap counts once for each crawler.
         self._sitemap_rows: list[list[str]] = []
         self.has_disallowed = False
 
@@ -210,9 +211,9 @@ class _Audit:
         return isinstance(self._urls, SitemapList) and bool(self._urls.troubles)
 
     def take_all(self) -> None:
-        """Judge the URLs of the list, and the sitemaps among which they stand.
+        """Judge the URLs of the list, and the sitemaps that list them.
 
-        Scrapy is needed unless all is in files.
+        Scrapy is needed unless everything is in files.
         """
         has_to_fetch = not self._options.versions or any(map(is_url, self._options.versions))
         if isinstance(self._urls, SitemapList):
@@ -261,10 +262,10 @@ class _Audit:
         return {origin: state.decision for origin, state in states.items()}
 
     async def _pieces(self, files: RobotsFiles | None) -> AsyncIterator[list[Row]]:
-        """Yield the list, some rows at a time, and show how far it is read."""
+        """Yield the list, some rows at a time, and show the progress."""
         async for rows in self._read(files):
             yield rows
-            if not self._out.columns:  # else the rows on the terminal show it
+            if not self._out.columns:  # On a terminal the rows themselves show the progress.
                 self._err.show_state(f"Auditing: {self._judged:,} URLs")
         self._err.show_state("")
 
@@ -307,10 +308,10 @@ class _Audit:
                     self._example = f": {shown(row[URL], _EXAMPLE)}"
                 continue
             if not self._judged:
-                self._begin()  # not before, for an error may be all that is said
+                self._begin()  # Titles come late, because there may be nothing but an error.
             self._judged += 1
             new = answers[:crawlers]
-            if new == answers[crawlers:]:  # by the old version
+            if new == answers[crawlers:]:  # The old version gives the same answers.
                 continue
             self._answers.update(enumerate(answers))
             is_wanted = True
@@ -323,7 +324,7 @@ class _Audit:
                 self._write_row(row, answers)
 
     def _begin(self) -> None:
-        """Write the titles. Raises BulkError if two columns would have the same name."""
+        """Write the titles. Raise BulkError if two columns would have the same name."""
         form = self._options.format
         if form == "text":
             self._write(["ANSWER", "CRAWLER", "RULE", "URL"])
@@ -336,10 +337,11 @@ class _Audit:
     def _write_row(self, row: Row, answers: Sequence[int]) -> None:
         """Write a row of the list with its answers, for programs.
 
-        Raises BulkError if a key of it would be lost.
+        Raises:
+            BulkError: a key of the row would be lost.
         """
         form, names = self._options.format, self._urls.names
-        if form == "csv":  # whose columns are those of the first row
+        if form == "csv":  # The first row decides the columns.
             lost = [name for name in row if name not in names]
         else:
             lost = [name for name in self._names if name in row]
@@ -355,7 +357,8 @@ class _Audit:
     def _write(self, cells: Sequence[Any]) -> None:
         if self._options.format == "csv":
             line = io.StringIO()
-            csv.writer(line).writerow(map(self._cell, cells))  # \r\n ends it, so both are quoted
+            # The writer ends the line with \r\n, so it quotes cells with either character.
+            csv.writer(line).writerow(map(self._cell, cells))
             self._out.write(line.getvalue().removesuffix("\r\n") + "\n")
         else:
             answer, name, rule, url = map(printable, cells)
@@ -363,7 +366,7 @@ class _Audit:
             self._out.write(f"{answer:<11}  {name:<{width}}  {rule:<40}  {url}\n")
 
     def _cell(self, value: Any) -> Any:
-        """Return a cell of CSV: text as it came, or escaped on a terminal; lists as JSON."""
+        """Return a cell of CSV: text as it is, or escaped on a terminal; lists as JSON."""
         if isinstance(value, str) and self._out.columns:
             return printable(value)
         if isinstance(value, (list, dict)):
@@ -380,22 +383,22 @@ class _Audit:
                 self._write([_WORDS[answer], name, why, url])
 
     def summarise(self) -> None:
-        """Write what came of the list, or so far.
+        """Write the summary of all URLs that were judged so far.
 
         Raises:
             CommandError: there were lines, but none of them is a URL.
         """
         err, invalid = self._err, self._urls.left_out
         if invalid and not self._judged:
-            raise CommandError(f"{self._options.urls}: no line of it is a URL{self._example}")
+            raise CommandError(f"{self._options.urls}: none of its lines is a URL{self._example}")
         err.say()
         judged = plural(self._judged, "URL")
-        if len(self._options.versions) > 1:  # the table is about these alone
-            changed = self._answers.total() // len(self._names)  # each has an answer a column
+        if len(self._options.versions) > 1:  # The table counts only these.
+            changed = self._answers.total() // len(self._names)  # One for each column.
             judged += f", {changed:,} of them judged differently,"
         err.say(f"{judged} in {time.monotonic() - self._began:.1f} s")
         if invalid:
-            why = f"no URL of at most {MAX_URL:,} characters{self._example}"
+            why = f"not a URL of at most {MAX_URL:,} characters{self._example}"
             err.say((f"{plural(invalid, 'line')} left out: {why}", "warning"))
         rows = []
         for column, name in enumerate(self._names):
@@ -412,7 +415,7 @@ class _Audit:
         """Write the rules that decided most often, those that disallow first."""
         err = self._err
         rules = sorted(self._rules.most_common(), key=lambda rule: rule[0][0] == YES)
-        rows = []  # those that disallow first
+        rows = []
         for (answer, name, rule), urls in rules[:_TOP]:
             rows.append([f"{urls:,}", _WORDS[answer], name, rule])
         if rows:
@@ -425,7 +428,7 @@ class _Audit:
             err.say(f"... and {others}")
 
     def _summarise_sitemaps(self, urls: SitemapList) -> None:
-        """Write which sitemaps may not be fetched themselves, and which could not be read."""
+        """Write which sitemaps are forbidden themselves, and which could not be read."""
         err = self._err
         if self._sitemap_rows:
             err.say()

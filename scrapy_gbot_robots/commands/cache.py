@@ -1,8 +1,6 @@
 """`scrapy robots cache list|show|forget`: the entries that the storage keeps between runs.
 
-It fetches nothing.
-
-An entry means what the settings of today make of it.
+It fetches nothing. The settings of this run decide what an entry means.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "origins",
         nargs="*",
-        default=[],  # else Python 3.11 says that it is required
+        default=[],  # Without this, Python 3.11 requires an ORIGIN.
         type=typed,
         metavar="ORIGIN",
         help="a URL, or a host (https); list and show: default all",
@@ -62,7 +60,7 @@ def _done(options: Namespace, world: World, out: Terminal, err: Terminal) -> int
     storage, where = world.storage()
     done = 0
     with closing(storage):
-        for origin in wanted or storage.origins():  # there may be millions
+        for origin in wanted or storage.origins():  # An iterator, since there may be millions.
             entry = None if forgets else storage.get(origin)
             if entry is not None:
                 _show(origin, entry, gbot, out, is_brief=options.act == "list")
@@ -80,10 +78,11 @@ def _done(options: Namespace, world: World, out: Terminal, err: Terminal) -> int
 
 
 def _show(origin: str, entry: Entry, gbot: GbotSettings, out: Terminal, *, is_brief: bool) -> None:
-    """Write what is known of an entry, and the file; if `is_brief`, a line."""
+    """Write the facts about an entry, and its robots.txt; if `is_brief`, one line."""
     decision = decide(entry, time.time(), gbot.policy)
     site = None
-    with suppress(ValueError):  # others write to the storage, too
+    # Other programs may have written to the storage, so the origin may not be valid.
+    with suppress(ValueError):
         site = Origin.of(origin)
     state = RobotsState(origin + ROBOTS_PATH, decision, entry, site)
     out.json({"origin": origin, **state.facts})

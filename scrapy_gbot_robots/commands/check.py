@@ -1,7 +1,7 @@
-"""`scrapy robots check URL...`: whether URLs may be fetched, and which line says so.
+"""`scrapy robots check URL...`: whether URLs may be fetched, and which line decides.
 
-It answers as a crawl of the project would, from the same storage; or from a file, without a
-network.
+It answers as a crawl of the project would, with the same storage. With `--robots FILE`, it answers
+by that file and uses no network.
 """
 
 from __future__ import annotations
@@ -77,18 +77,27 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
 
 
 class Check(NamedTuple):
-    """A URL, the verdict on it, and what that rests on."""
+    """A URL, the verdict on it, and what the verdict is based on.
 
-    url: str  # absolute, or a path
+    Attributes:
+        url: an absolute URL, or a path.
+        named_user_agent: the crawler for which the URL was checked.
+        state: the robots.txt in a file, or the facts about the robots.txt of a site.
+        robotstxt: the parsed robots.txt; it has no rules if rules do not decide.
+        verdict: the verdict by the robots.txt.
+        decided: the verdict that counts in a crawl, where an override may decide.
+    """
+
+    url: str
     named_user_agent: NamedUserAgent
     state: RobotsFile | RobotsState
-    robotstxt: RobotsTxt  # with the rules, if rules decide
-    verdict: Verdict  # by the robots.txt
-    decided: Verdict  # that counts in a crawl, by the override, too
+    robotstxt: RobotsTxt
+    verdict: Verdict
+    decided: Verdict
 
     @property
     def unreachable(self) -> bool:
-        """Whether the policy decided in place of rules, since robots.txt is unreachable."""
+        """Whether robots.txt is unreachable, so that the policy decided and not rules."""
         if self.verdict.reason == ROBOTS_TXT_ITSELF or self.decided.override is not None:
             return False
         return self.state.is_unreachable
@@ -105,7 +114,7 @@ class Check(NamedTuple):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the check found, for programs. Times are in seconds."""
+        """The result of the check, for programs. Times are in seconds."""
         verdict, robots_txt, rule = self.verdict, self.state.facts, None
         if verdict.rule is not None:
             rule = verdict.rule._asdict()
@@ -126,14 +135,14 @@ class Check(NamedTuple):
 
 
 def _show(check: Check, out: Terminal) -> None:
-    """Write the verdict with the deciding line in place, and below it what the verdict rests on."""
+    """Write the verdict, the deciding line, and below it what the verdict is based on."""
     word, style = _ANSWERS[check.decided.allowed]
     if check.unreachable:
         word += " for now"
     out.say((word, style), ": ", (check.url, "strong"))
     if check.decided.override is not None:
         out.fact("GBOT_ROBOTS_OVERRIDES", str(check.decided))
-        out.fact("robots.txt itself says", str(check.verdict))
+        out.fact("by robots.txt alone", str(check.verdict))
     show_line(check, out)
     if check.verdict.rule is None:
         out.fact("reason", check.verdict.reason)
@@ -145,7 +154,7 @@ def _show(check: Check, out: Terminal) -> None:
 
 
 def show_line(check: Check, out: Terminal) -> None:
-    """Write the name of the robots.txt, and mark in it the deciding line and the group's line."""
+    """Write the name of the robots.txt, with the deciding line and the group's line marked."""
     rule, where = check.verdict.rule, check.state.where
     marks = {}
     if check.group_line is not None:

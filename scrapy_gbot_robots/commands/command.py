@@ -1,9 +1,9 @@
-"""The command: it reads the arguments, and runs the sub-command that they name.
+"""The command reads the arguments, and runs the sub-command that they name.
 
-There are two doors. `gbot-robots`, or `python -m scrapy_gbot_robots`, comes here directly: it reads
-no Scrapy project, and imports Scrapy only to fetch something. `scrapy robots` comes here through
-`scrapy_command`, and has the settings of its project. Each sub-command is a module with
-`add_arguments` and `run`, which is imported when it is named.
+It can be started in two ways. `gbot-robots`, or `python -m scrapy_gbot_robots`, calls `main`
+directly. It reads no Scrapy project, and imports Scrapy only to fetch something. `scrapy robots`
+calls `main` through `scrapy_command`, with the settings of its project. Each sub-command is a
+module with `add_arguments` and `run`, which is imported only if it is named.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from ..settings import Words
 
 SUBCOMMANDS = {
-    "check": "Say whether URLs may be fetched, and why",
-    "lint": "Say what is wrong or odd in robots.txt files, the greatest harm first",
+    "check": "Show whether URLs may be fetched, and why",
+    "lint": "Find what is wrong or odd in robots.txt files, the greatest harm first",
     "test": "Test a robots.txt against a file of expectations",
     "diff": "Show what changed between two versions of a robots.txt",
     "agents": "Show which well-known crawlers may fetch a URL, for search, AI or link previews",
-    "audit": "Say for each URL of a list, however long it is, whether it may be fetched",
+    "audit": "Show for each URL of a list of any length whether it may be fetched",
     "cache": "List, show or forget the robots.txt files that are stored between runs",
 }
 _LISTED = "".join(f"\n  {name:<8}{text}" for name, text in SUBCOMMANDS.items())
@@ -60,8 +60,8 @@ def main(
 
     Args:
         argv: the arguments; None for those of the process.
-        prog: the command's name, for its usage.
-        world_of: makes the world of a sub-command, from the settings of `-s`.
+        prog: the command's name, which its usage shows.
+        world_of: makes the world of a sub-command from the settings of `-s`.
     """
     parser = ArgumentParser(
         prog=prog,
@@ -74,7 +74,7 @@ def main(
     if others:
         parser.error(
             f"unrecognized arguments: {' '.join(others)}; "
-            "options of a sub-command stand behind its name"
+            "put the options of a sub-command behind its name"
         )
     if not options.subcommand:
         parser.error(f"a sub-command is missing:{_LISTED}")
@@ -113,8 +113,9 @@ def _run(subcommand: Any, options: Namespace, world: World, out: Terminal, err: 
 def add_subcommand(parser: ArgumentParser) -> None:
     """Add `--version`, and the sub-command with all that follows it."""
     parser.add_argument("--version", action="version", version=f"scrapy-gbot-robots {__version__}")
-    subcommand = parser.add_argument("subcommand", nargs=PARSER, help=SUPPRESS)  # the epilog has it
-    subcommand.required = False  # `main` lists them all if it is missing
+    subcommand = parser.add_argument("subcommand", nargs=PARSER, help=SUPPRESS)
+    # The epilog lists the sub-commands, and so does the error of `main` if none is named.
+    subcommand.required = False
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = f"Sub-commands:{_LISTED}"
 
@@ -127,7 +128,7 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def _unknown(name: str) -> str:
-    """Say that there is no sub-command of this name, and which one may be meant."""
+    """Return the message for an unknown sub-command, with the one that may be meant."""
     meant = get_close_matches(name, [*SUBCOMMANDS, "--help"], n=1)
     if "://" in name:
         meant = [f"check {name}"]

@@ -1,6 +1,6 @@
-"""How a run of a sub-command ends: with which exit status, and which line if it failed.
+"""How a run of a sub-command ends: its exit status, and the error message if it failed.
 
-Source: google/robotstxt for 0, 1 and 2; shells for the others.
+Source: google/robotstxt for the statuses 0, 1 and 2; shells for the others.
 """
 
 from __future__ import annotations
@@ -18,24 +18,25 @@ from .output import Terminal
 FINE = 0  # allowed, clean, unchanged
 FOUND = 1  # something is disallowed, found, changed, or not as expected
 FAILED = 2  # wrong usage, or something could not be read or fetched
-INTERRUPTED = 130  # Ctrl-C, as shells say it
-PIPE_CLOSED = 141  # the reader of the output has ended, as shells say it
-TERMINATED = 143  # SIGTERM, as shells say it
+# The exit statuses of shells.
+INTERRUPTED = 130  # Ctrl-C
+PIPE_CLOSED = 141  # the reader of the output has ended
+TERMINATED = 143  # SIGTERM
 
-_MOST_ERROR = 500  # characters
+_MOST_ERROR = 500  # How many characters of an error message are shown.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class CommandError(ValueError):
-    """The command cannot do its work. The message is one line for the user."""
+    """The command cannot do its work. The message is one line of text for the user."""
 
 
 def status_of(run: Callable[[Terminal, Terminal], int], name: str, *, as_json: bool) -> int:
-    """Run a sub-command, and return the exit status. No fault of a user's raises an exception.
+    """Run a sub-command, and return the exit status. A user's mistake raises no exception.
 
-    The message of a ValueError, such as that of a setting, is for the user, and so is that of an
-    ImportError, such as that of a driver. `name` is that of the command, for errors. Python has
-    None for a stream that the caller has closed, as a shell does by `>&-`.
+    The messages of ValueError, for example about a setting, and of ImportError, for example about a
+    missing driver, are for the user. They begin with the `name` of the command. `sys.stdout` or
+    `sys.stderr` is None if the caller has closed it, as a shell does with `>&-`.
     """
     stdout: Any = sys.stdout
     stderr: Any = sys.stderr
@@ -63,7 +64,7 @@ def status_of(run: Callable[[Terminal, Terminal], int], name: str, *, as_json: b
     except BrokenPipeError:
         out.abandon()
         return PIPE_CLOSED
-    except OSError as error:  # of a write; sub-commands handle errors of reads
+    except OSError as error:  # A write has failed. Sub-commands handle errors of reads.
         out.abandon()
         err.say((f"{name}: error: the output cannot be written: {error}", "bad"))
         return FAILED
@@ -72,9 +73,10 @@ def status_of(run: Callable[[Terminal, Terminal], int], name: str, *, as_json: b
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt meanwhile; its argument is the signal.
+    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt in this context.
 
-    So no half of a file is left behind, and no read goes on, even while Scrapy handles signals.
+    The argument of the exception is the number of the signal. So no half-written file is left
+    behind, and reading stops, even while Scrapy has its own handlers of these signals.
     """
     before = {number: signal.signal(number, _interrupt) for number in _SIGNALS}
     try:

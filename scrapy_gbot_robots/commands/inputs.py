@@ -1,7 +1,4 @@
-"""What sub-commands read: options, URLs and hosts, files and standard input, and versions.
-
-The options are those that several sub-commands have; the versions are those of a robots.txt.
-"""
+"""The input of sub-commands: shared options, URLs, hosts, files, and versions of a robots.txt."""
 
 from __future__ import annotations
 
@@ -26,9 +23,10 @@ if TYPE_CHECKING:
     from .sites import RobotsState
 
 STDIN = "-"
-MAX_BYTES = 64 * 2**20  # of a file that is read whole; only the first 500 KiB of a robots.txt count
+# The longest file that is read as a whole. Only the first 500 KiB of a robots.txt count.
+MAX_BYTES = 64 * 2**20
 
-# How files begin that are never read as rules: gzip, WARC and Parquet.
+# The first bytes of files that cannot be a robots.txt: gzip, WARC and Parquet.
 _ARCHIVES = (b"\x1f\x8b", b"WARC/", b"PAR1")
 
 
@@ -38,8 +36,8 @@ _ARCHIVES = (b"\x1f\x8b", b"WARC/", b"PAR1")
 def typed(text: str) -> str:
     """Return a URL or a host as it was typed, in any locale.
 
-    Its bytes are decoded as UTF-8, else percent-encoded. In the C locale, Python decodes each byte
-    past ASCII as a lone surrogate, which no rule would match.
+    Its bytes are decoded as UTF-8, or percent-encoded if they are not UTF-8. In the C locale,
+    Python decodes each byte past ASCII as a lone surrogate, which no rule would match.
     """
     return as_text(os.fsencode(text))
 
@@ -72,12 +70,12 @@ def add_shared(parser: Any, *names: str) -> None:
 
 
 def is_url(text: str) -> bool:
-    """Whether `text` is an absolute URL, and no path or host."""
+    """Whether `text` is an absolute URL, and not a path or host."""
     return "://" in text
 
 
 def origin_of(text: str) -> Origin:
-    """Return the origin of a URL, or the https origin of a host; ValueError if it is neither."""
+    """Return the origin of a URL, or the https origin of a host. Raise ValueError for others."""
     if not is_url(text):
         text = f"https://{text}"
     return Origin.of(text)
@@ -117,7 +115,8 @@ def read(path: str, hint: str = "") -> bytes:
     """Return the content of a file; "-" is standard input.
 
     Raises:
-        CommandError: it is larger than `MAX_BYTES`, or cannot be read, as the `hint` may explain.
+        CommandError: the file is larger than `MAX_BYTES`, or cannot be read. If it cannot be
+        opened, the message ends with the `hint`.
     """
     with opened(path, hint) as file:
         try:
@@ -125,7 +124,9 @@ def read(path: str, hint: str = "") -> bytes:
         except OSError as error:
             raise CommandError(f"{path}: {error.strerror}") from None
     if len(body) > MAX_BYTES:
-        raise CommandError(f"{path}: longer than {MAX_BYTES >> 20} MiB, so this is no robots.txt")
+        raise CommandError(
+            f"{path}: longer than {MAX_BYTES >> 20} MiB, so this is not a robots.txt"
+        )
     return body
 
 
@@ -133,7 +134,7 @@ def opened(path: str, hint: str = "") -> AbstractContextManager[Any]:
     """Open a file; "-" is standard input.
 
     Raises:
-        CommandError: it cannot be opened; the message ends with the `hint`.
+        CommandError: the file cannot be opened. The message ends with the `hint`.
     """
     if path == STDIN:
         stdin: Any = sys.stdin
@@ -152,7 +153,7 @@ def opened(path: str, hint: str = "") -> AbstractContextManager[Any]:
 def versions(names: Sequence[str], world: World, err: Terminal) -> list[RobotsFile | RobotsState]:
     """Return the versions that `names` stand for: files, sites, "-" (standard input).
 
-    `err` gets a note on a file that looks like no robots.txt.
+    `err` gets a note on a file that does not look like a robots.txt.
 
     Raises:
         CommandError: a version cannot be read or fetched, is an archive or compressed, or two
@@ -166,7 +167,7 @@ def versions(names: Sequence[str], world: World, err: Terminal) -> list[RobotsFi
 def versions_among(
     names: Sequence[str], sites: Mapping[str, RobotsState], world: World, err: Terminal
 ) -> list[RobotsFile | RobotsState]:
-    """Return the versions that `names` stand for, as `versions`, of `sites` that were looked up."""
+    """Return the versions, as `versions` does. `sites` has the states of the URLs in `names`."""
     every = [version_of(name, sites) for name in names]
     for version in every:
         if not isinstance(version, RobotsFile):
@@ -183,7 +184,8 @@ def versions_among(
         robotstxt = world.parse(version.body)
         if groups_of(robotstxt) and not is_web_page(version.body):
             continue
-        # importing it takes as long as all else together, and few files are something else
+        # This is imported late, because it takes as long as all other imports together, and few
+        # files need it.
         from ..core.lint import no_robots_file  # noqa: PLC0415
 
         other = no_robots_file(version.body, robotstxt)
@@ -195,9 +197,10 @@ def versions_among(
 def fetched(
     names: Iterable[str], world: World, err: Terminal, *, fresh: bool = True
 ) -> dict[str, RobotsState]:
-    """Look up the robots.txt files of the sites among `names`, each site's once.
+    """Look up the robots.txt of each site among `names` once.
 
-    Their servers are asked, or the storage if they need not be `fresh`. `err` shows the wait.
+    If they need not be `fresh`, stored ones that are still good are not fetched. `err` shows what
+    the command waits for.
     """
     sites = {name: origin_of(name) for name in names if is_url(name)}
     if not sites:
@@ -214,10 +217,11 @@ def fetched(
 def version_of(
     name: str, sites: Mapping[str, RobotsState], *, may_lack: bool = True
 ) -> RobotsFile | RobotsState:
-    """Return the version that `name` stands for: of a site, the one that was `fetched`.
+    """Return the version that `name` stands for: the content of a file, or a site of `sites`.
 
     Raises:
-        CommandError: it cannot be had, or a site has no robots.txt and it must not lack one.
+        CommandError: the file cannot be read, the robots.txt of the site is unreachable, or the
+        site has no robots.txt although `may_lack` is False.
     """
     version = sites.get(name)
     if version is None:
@@ -225,7 +229,7 @@ def version_of(
             name, read(name, "; a site is named by its URL, such as https://example.com")
         )
     outage = version.entry.outage
-    if outage is not None:  # what a crawl would go by is not what the server has now
+    if outage is not None:  # An older copy may decide in a crawl, but it may be out of date.
         raise CommandError(f"{version.where}: robots.txt unreachable: {outage.why}")
     if not (may_lack or version.has_body):
         raise CommandError(f"{version.where}: there is nothing to read: {version.decision.why}")

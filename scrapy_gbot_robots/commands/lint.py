@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _STYLES = {ERROR: "bad", WARNING: "warning", NOTE: "faint"}
 _PAGE = "https://scrapy-gbot-robots.readthedocs.io/lint/"
 _TRY = "https://scrapy-gbot-robots.readthedocs.io/try/"
-# What options may name: a level with all that is as bad, or a kind.
+# The names that options take: a level, which includes all worse levels, or a kind of finding.
 _NAMED: dict[str, list[str]] = {}
 for _level in LEVELS:
     _as_bad = LEVELS[: LEVELS.index(_level) + 1]
@@ -46,8 +46,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=_kinds,
         default=WARNING,
         metavar="LEVEL|KIND,...",
-        help="end with status 1 only for these kinds of finding, "
-        "or for all as bad as error, warning, note (default: warning)",
+        help="end with status 1 only for these kinds of finding; "
+        "a level stands for its kinds and all worse ones (default: warning)",
     )
     parser.add_argument(
         "--ignore",
@@ -60,22 +60,28 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def _kinds(text: str) -> list[str]:
-    """Return the names of the kinds that an option names."""
+    """Return the names of the kinds for the value of an option."""
     kinds = []
     for word in text.lower().split(","):
         named = _NAMED.get(word.strip().replace(" ", "-"))
         if named is None:
-            nearest = get_close_matches(word, _NAMED, n=1) or _NAMED
-            raise ArgumentTypeError(f'there is no "{word}", but {", ".join(nearest)}')
+            hint = f"there are {', '.join(_NAMED)}"
+            if nearest := get_close_matches(word, _NAMED, n=1):
+                hint = f"did you mean {nearest[0]}?"
+            raise ArgumentTypeError(f'unknown level or kind "{word}"; {hint}')
         kinds += named
     return kinds
 
 
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
-    """Write the findings; return FOUND if one is bad enough, FAILED if a source cannot be read."""
+    """Write the findings; return the exit status.
+
+    It is FAILED if a source cannot be read, else FOUND if one finding is of a kind in `--fail-on`.
+    """
     reported: list[Finding] = []
     has_failed = False
-    names = dict.fromkeys(options.sources)  # once each: standard input can be read only once
+    # Each once, because standard input can be read only once.
+    names = dict.fromkeys(options.sources)
     states = fetched(names, world, err)
     for name in names:
         try:
@@ -103,7 +109,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
 
 
 def _write(source: RobotsFile | RobotsState, reported: Sequence[Finding], out: Terminal) -> None:
-    """Write each finding with its line, and how many there are; or JSON."""
+    """Write each finding with its line, then the numbers of findings; or write JSON."""
     lines = split_lines(source.body)
     for finding in reported:
         out.json({"source": printable(source.where), **finding._asdict()})

@@ -1,7 +1,7 @@
-"""The output of sub-commands: plain text; on a terminal also colour, and how far they are.
+"""The output of sub-commands: plain text, with colour and progress on a terminal.
 
-All text goes out here. Text from a robots.txt, a URL or a server is made printable first, so that
-no control character of theirs reaches a terminal.
+All output is written here. Text from a robots.txt, a URL or a server is made printable first, so
+that none of its control characters reaches a terminal.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from ..core.urls import shown
 
 Part: TypeAlias = "str | tuple[str, str]"  # text, or text and the name of its style
 
-# Codes of ECMA-48. Colour never says more than the words.
+# Codes of ECMA-48. The words alone contain everything that colour shows.
 _STYLES = {"good": "32", "bad": "1;31", "warning": "33", "faint": "2", "strong": "1"}
-_CLEAR = "\r\x1b[K"  # to the beginning of the line, and what stands there goes
+_CLEAR = "\r\x1b[K"  # Go to the beginning of the line, and erase the line.
 _GAP = "  "
-_LONGEST = 160  # characters of a line of a robots.txt
+_LONGEST = 160  # How many characters of a line of a robots.txt are shown.
 
 
 def printable(text: str) -> str:
-    """Return `text` with what is not printable escaped, such as controls and line ends."""
+    """Return `text` with control characters, line ends and the like escaped."""
     return shown(text, len(text))
 
 
@@ -62,14 +62,14 @@ class Terminal:
     def __init__(self, stream: Any, *, as_json: bool = False) -> None:
         self._stream = stream
         self.as_json = as_json
-        self.columns = 0  # of a terminal; 0 if lines may have any length
+        self.columns = 0  # The width of a terminal; 0 if the stream is not a terminal.
         if stream.isatty():
             self.columns = shutil.get_terminal_size().columns
-        is_old = os.name == "nt" and "WT_SESSION" not in os.environ  # a console of Windows
+        is_old = os.name == "nt" and "WT_SESSION" not in os.environ  # The old console of Windows.
         is_dumb = is_old or os.environ.get("TERM") == "dumb"
         self._obeys_codes = self.columns > 0 and not is_dumb
         self._has_colour = self._obeys_codes and not os.environ.get("NO_COLOR")
-        # escapes and no exception on a terminal that is not UTF-8
+        # A terminal that is not UTF-8 gets escapes, and no exception is raised.
         stream.reconfigure(errors="backslashreplace")
 
     def say(self, *parts: Part) -> None:
@@ -116,7 +116,7 @@ class Terminal:
     def json(self, record: Mapping[str, Any]) -> None:
         """Write an object for programs, as a line of JSON.
 
-        What JSON has not is written as its value, or else, such as a date, as a text.
+        A value that JSON lacks is written as its attribute `value`, if it has one, or as text.
         """
         if self.as_json:
             text = json.dumps(record, default=lambda value: getattr(value, "value", str(value)))
@@ -133,18 +133,18 @@ class Terminal:
                 parts.append((text + " " * (width - cells(text)) + _GAP, style))
             self.say(*parts, last)
 
-    # One line of a terminal that the next one replaces
+    # A line of a terminal that the next one replaces
 
     def show_state(self, text: str) -> None:
-        """Show `text` on a terminal, in place of what was shown so; "" shows nothing."""
+        """Show `text` on a terminal in place of the last state; "" removes that."""
         if self._obeys_codes:
             self._stream.write(_CLEAR + printable(text)[: self.columns - 1])
             self._stream.flush()
 
     def flush(self) -> None:
-        """Write out the buffer. Raises BrokenPipeError if the reader has gone."""
+        """Write out the buffer. Raise BrokenPipeError if the reader has ended."""
         self._stream.flush()
 
     def abandon(self) -> None:
-        """Send the rest to nowhere: the reader has gone, and Python would complain at its end."""
+        """Discard the rest. The reader has ended, and Python would report that at its exit."""
         os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())

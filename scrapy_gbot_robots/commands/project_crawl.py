@@ -1,11 +1,12 @@
-"""What sub-commands do with Scrapy: a project's settings, and a crawl of it without pages.
+"""Lets sub-commands use Scrapy: the settings of a project, and a crawl that fetches no pages.
 
-Of the command's modules, this one and `scrapy_command` alone import Scrapy.
+Of the command's modules, only this one and `scrapy_command` import Scrapy.
 
-In the crawl, sub-commands ask for robots.txt files. The crawl has the project's downloader
-middlewares, download handlers and add-ons, but not its pipelines, feeds, extensions and scheduler.
-It uses the `Fetcher`, the storage and the policy of the project's crawls, so status codes,
-redirects and outages mean the same to both. Ctrl-C and SIGTERM end the work at once.
+In the crawl, sub-commands fetch robots.txt files and sitemaps. The crawl has the project's
+downloader middlewares, download handlers and add-ons, but not its pipelines, feeds, extensions and
+scheduler. It has the `Fetcher`, the storage and the policy of the project's crawls, so status
+codes, redirects and outages have the same meaning as there. Ctrl-C and SIGTERM end the work at
+once.
 """
 
 from __future__ import annotations
@@ -51,16 +52,16 @@ HTTP_OK = 200
 
 _ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 
-# What this crawl must not do, though the project's crawls may.
+# These settings switch off what only the project's own crawls may do.
 _NOTHING_ELSE: dict[str, Any] = {
     "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",
     "EXTENSIONS": {},
-    "EXTENSIONS_BASE": {},  # consoles, feeds, limits, statistics
-    "HTTPCACHE_ENABLED": False,  # the question is what servers say now
+    "EXTENSIONS_BASE": {},  # Consoles, feeds, limits and statistics are off.
+    "HTTPCACHE_ENABLED": False,  # Sub-commands need the present response of a server.
     "ITEM_PIPELINES": {},
     "JOBDIR": None,
     "LOG_STDOUT": False,
-    "ROBOTSTXT_OBEY": False,  # the sub-commands ask for the robots.txt files themselves
+    "ROBOTSTXT_OBEY": False,  # Sub-commands fetch robots.txt files themselves.
     "SCHEDULER": "scrapy.core.scheduler.Scheduler",
     "SPIDER_MIDDLEWARES": {},
     "SPIDER_MODULES": [],
@@ -70,14 +71,14 @@ _NOTHING_ELSE: dict[str, Any] = {
 
 
 class ProjectWorld(World):
-    """The world of a Scrapy project, whose settings count."""
+    """The world of a sub-command in a Scrapy project, with the project's settings."""
 
     def _sender(self) -> NamedUserAgent:
         sent = of_project(_settings_of(self.words))
         return NamedUserAgent(UserAgent.of(sent.text), sent.source, sent.text)
 
     def mistakes(self) -> Iterable[str]:
-        """Yield what is probably a mistake in the project's settings, or in its spiders' own."""
+        """Yield a sentence for each probable mistake in settings of the project or a spider."""
         yield from super().mistakes()
         settings = _settings_of(self.words)
         add_ons = settings.getdict("ADDONS")
@@ -86,16 +87,16 @@ class ProjectWorld(World):
 
 
 def world_of(settings: Settings, given: Words) -> World:
-    """Return the world of a project with these settings, and with those that are `given`, too."""
+    """Return the world of a project with these `settings`, and with the `given` ones, which win."""
     settings.setdict(given, "cmdline")
     return ProjectWorld(settings)
 
 
 def _settings_of(words: Words) -> Settings:
-    """Return Scrapy's settings: those of the project, or Scrapy's defaults with those of `-s`.
+    """Return the project's settings or, without a project, Scrapy's defaults and the `-s` options.
 
-    In the second case SQLite without a path is memory. The default path would be in the project
-    of the working directory, which counts for `scrapy robots` alone.
+    In the second case, the storage is memory unless a path is set. SQLite's default path would be
+    in the project of the working directory, which only `scrapy robots` uses.
     """
     if isinstance(words, Settings):
         return words
@@ -108,7 +109,7 @@ def _settings_of(words: Words) -> Settings:
 
 
 def opened_storage(words: Words) -> tuple[Storage, str]:
-    """Open the storage that the settings name; say where it is.
+    """Open the storage that the settings name; return it and the words for where it is.
 
     Raises:
         CommandError: nothing is stored between runs, or the storage cannot be opened.
@@ -117,8 +118,8 @@ def opened_storage(words: Words) -> tuple[Storage, str]:
     gbot = GbotSettings.of(settings)
     try:
         choice = choice_of(gbot, Crawler(Spider, settings))
-        if choice.file is not None and not choice.file.exists():  # its path may be mistyped
-            raise StorageError(f"{choice.file} does not exist")  # noqa: TRY301  as any failure
+        if choice.file is not None and not choice.file.exists():  # The path may be mistyped.
+            raise StorageError(f"{choice.file} does not exist")  # noqa: TRY301  It is handled below.
         storage = choice.opens()
     except Exception as error:
         what = f"the storage {gbot.storage} cannot be opened: {error}"
@@ -138,10 +139,10 @@ def run_in_crawl(words: Words, work: Callable[[RobotsFiles], Awaitable[_T]]) -> 
 
     Raises:
         CommandError: the crawl cannot run.
-        KeyboardInterrupt: Ctrl-C, or SIGTERM, which is its argument then.
+        KeyboardInterrupt: Ctrl-C was pressed, or SIGTERM came. Then SIGTERM is the argument.
         Exception: whatever `work` raises.
     """
-    robots_logger.setLevel("ERROR")  # the sub-command gives the warnings in its own words
+    robots_logger.setLevel("ERROR")  # Sub-commands write these warnings in their own words.
     try:
         settings, fetcher_cls = _for_errands(_settings_of(words))
         process = _process_of(settings)
@@ -151,7 +152,7 @@ def run_in_crawl(words: Words, work: Callable[[RobotsFiles], Awaitable[_T]]) -> 
     terminated_by: list[int] = []
 
     async def errand(crawler: Crawler) -> None:
-        # Scrapy handles Ctrl-C and SIGTERM alike
+        # Scrapy has the same handler for Ctrl-C and SIGTERM.
         end_crawl: Any = signal.getsignal(signal.SIGTERM)
 
         def note_and_end(number: int, frame: object) -> None:
@@ -163,7 +164,7 @@ def run_in_crawl(words: Words, work: Callable[[RobotsFiles], Awaitable[_T]]) -> 
             crawl = ProjectCrawl(crawler, fetcher_cls)
             try:
                 result.set_result(await work(crawl))
-            finally:  # also if Ctrl-C cancels this
+            finally:  # Ctrl-C may cancel the work.
                 await crawl.close()
         except (Exception, KeyboardInterrupt) as error:
             result.set_exception(error)
@@ -189,38 +190,39 @@ class _ErrandSpider(Spider):
     errand: Callable[[Crawler], Awaitable[None]]
 
     async def start(self) -> AsyncIterator[Any]:
-        await pause(0)  # until the reactor runs, whose start sets Scrapy's handlers of signals
+        await pause(0)  # Scrapy sets its handlers of signals when the reactor starts.
         await self.errand(self.crawler)
         return
-        yield  # makes this an iterator
+        yield  # This makes the method an iterator.
 
 
 def _process_of(settings: Settings) -> CrawlerProcess | AsyncCrawlerProcess:
-    """Return what runs crawls with the reactor of the settings, or without one.
+    """Return the process that runs crawls with the reactor of the settings, or without one.
 
-    Some download handlers need the loop of asyncio at their start.
+    Some download handlers need a running asyncio loop when they are made.
     """
-    has_reactor = settings.getbool("TWISTED_REACTOR_ENABLED", True)  # of newer Scrapy
+    # Older versions of Scrapy lack this setting.
+    has_reactor = settings.getbool("TWISTED_REACTOR_ENABLED", True)
     if settings["TWISTED_REACTOR"] == _ASYNCIO or not has_reactor:
         return AsyncCrawlerProcess(settings)
     return CrawlerProcess(settings)
 
 
 def _for_errands(settings: Settings) -> tuple[Settings, type[Fetcher]]:
-    """Return the project's settings for such a crawl, and the fetcher's class."""
+    """Return the settings for a sub-command's crawl, and the class of the project's fetcher."""
     settings = settings.copy()
     settings.setdict(_NOTHING_ELSE, "cmdline")
     addons = settings.getdict("ADDONS").items()
     others = {name: order for name, order in addons if load_object(name) is not Addon}
     settings.set("ADDONS", others, "cmdline")
     fetcher_cls = Fetcher
-    for path in settings.getdict("DOWNLOADER_MIDDLEWARES"):  # one may be a subclass of ours
+    for path in settings.getdict("DOWNLOADER_MIDDLEWARES"):  # It may be a subclass of ours.
         fetcher_cls = getattr(load_object(path), "fetcher_cls", fetcher_cls)
     return settings, fetcher_cls
 
 
 class ProjectCrawl:
-    """The tools for the work of a sub-command while the crawl runs."""
+    """Fetches robots.txt files and sitemaps for a sub-command while the crawl runs."""
 
     def __init__(self, crawler: Crawler, fetcher_cls: type[Fetcher]) -> None:
         self._crawler = crawler
@@ -234,30 +236,33 @@ class ProjectCrawl:
     ) -> dict[Origin, RobotsState]:
         """Look up the robots.txt files of `origins` at the same time.
 
-        Servers are asked for those that shall be `fresh`, or of which the storage has no good one.
+        If `fresh`, fetch each of them. Otherwise fetch only those that are not in the storage, or
+        whose stored answer is too old.
         """
         lookups = [deferred_from_coro(self._look_up(origin, fresh=fresh)) for origin in origins]
         states = await maybe_deferred_to_future(gatherResults(lookups, consumeErrors=True))
-        await pause(0)  # the reactor has to run for Ctrl-C to be noticed
+        await pause(0)  # Ctrl-C is noticed only while the reactor runs.
         return dict(zip(origins, states, strict=True))
 
     async def _look_up(self, origin: Origin, *, fresh: bool) -> RobotsState:
-        """Look up a robots.txt: in the storage, or at its server if it shall be `fresh`."""
+        """Look up a robots.txt in the storage. Fetch it if `fresh` or if no answer is good."""
         policy = self._settings.policy
         entry = await self._storage.get(str(origin))
-        storage: str | None = self._settings.storage  # its name, if the answer is from there
+        # The name of the storage, if the answer comes from there.
+        storage: str | None = self._settings.storage
         if fresh or entry is None or time.time() >= decide(entry, time.time(), policy).ask_at:
             entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
-            await self._storage.store_and_release(str(origin), entry)  # there is no lease
+            # There is no lease, so this only stores the entry.
+            await self._storage.store_and_release(str(origin), entry)
             storage = None
         decision = decide(entry, time.time(), policy)
         if entry.outage is not None and decision.copy is not None:
-            storage = self._settings.storage  # the fetch has failed, and an older answer counts
+            storage = self._settings.storage  # The fetch failed; an older answer counts.
         override = self._overrides.of(origin, time.time())
         return RobotsState(origin.robots_url, decision, entry, origin, override, storage)
 
     async def body_of(self, url: str) -> bytes:
-        """Fetch a sitemap; return its bytes. Raises CommandError that says why there are none."""
+        """Fetch a sitemap; return its bytes. Raise CommandError with the reason if that fails."""
         meta = {"download_maxsize": 2 * MAX_BYTES, "dont_obey_robotstxt": True}
         engine: Any = self._crawler.engine
         try:

@@ -13,16 +13,16 @@ from scrapy.commands import ScrapyCommand
 
 
 class RobotsCommand(ScrapyCommand):
-    """The command, for the entry point `scrapy.commands`."""
+    """The command `scrapy robots`. The entry point `scrapy.commands` names this class."""
 
-    requires_crawler_process = False  # a sub-command that fetches something makes its own
+    requires_crawler_process = False  # Sub-commands make their own.
 
     def syntax(self) -> str:
-        """What follows the command's name in its usage."""
+        """Return the usage behind the command's name."""
         return "[options] <sub-command> ..."
 
     def short_desc(self) -> str:
-        """One line for Scrapy's list of commands."""
+        """Return a line for Scrapy's list of commands."""
         return (
             "Explain robots.txt files: why a URL is disallowed, what is wrong in a file, "
             "what the storage holds"
@@ -34,16 +34,16 @@ class RobotsCommand(ScrapyCommand):
         import_module(".command", __package__).add_subcommand(parser)
 
     def process_options(self, args: list[str], opts: Namespace) -> None:
-        """Turn Scrapy's options into settings. The project's level of the log is for crawls."""
+        """Turn Scrapy's options into settings. The log level is WARNING unless `-s` sets it."""
         opts.set = ["LOG_LEVEL=WARNING", *opts.set]
         super().process_options(args, opts)
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Run the sub-command, and set `exitcode`. No fault of a user's raises an exception."""
+        """Run the sub-command, and set `exitcode`. A user's mistake raises no exception."""
         self.exitcode = import_module(".command", __package__).main(
             [*args, *(opts.subcommand or [])], prog="scrapy robots", world_of=self._world
         )
 
     def _world(self, given: Mapping[str, str]) -> object:
-        """Return the world of the project, with the settings that the sub-command is `given`."""
+        """Return the world of the project, with the settings that `-s` has `given`."""
         return import_module(".project_crawl", __package__).world_of(self.settings, given)

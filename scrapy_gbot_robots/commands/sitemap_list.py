@@ -1,9 +1,9 @@
-"""The pages that a sitemap lists, as a list of URLs for `audit`.
+"""Makes a list of URLs for `audit` from the pages that a sitemap lists.
 
-A sitemap index is followed. If a file lists a sitemap, and another file has its path below
-the folder of the first, or its name in that folder, as in the output of a site generator, that file
-is read. Any other sitemap is fetched, which needs Scrapy. Each is read as in a crawl, within the
-same bounds.
+A sitemap index is followed. If the first sitemap is a file, the sitemaps that it lists may be files
+beside it, as in the output of a site generator. For `https://a.example/maps/1.xml`, the file
+`maps/1.xml` or `1.xml` in the folder of the first file is read. Any other sitemap is fetched, which
+needs Scrapy. Each sitemap is read as in a crawl, with the same limits.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ from ..sitemaps.reader import MAX_BYTES, SitemapReader
 from .ending import CommandError, interruptible
 from .world import RobotsFiles
 
-MOST_SITEMAPS = 50_000  # files; one sitemap index may list as many
-_ROWS = 2_000  # URLs that are judged at a time
-_HEAD = 512  # bytes that tell a sitemap from a list
+MOST_SITEMAPS = 50_000  # One sitemap index may list this many.
+_ROWS = 2_000  # How many URLs are judged at a time.
+_HEAD = 512  # The bytes in which gzip or markup is looked for.
 _MARKUP = (b"<", b"\xff\xfe<\0", b"\xfe\xff\0<")
 _GZIP = b"\x1f\x8b"
 _LISTS = (".csv", ".jsonl")
 
 
 def is_sitemap(name: str, file: Any) -> bool:
-    """Whether an open file is a sitemap and not a list of URLs: it is gzipped, or has markup."""
+    """Whether an open file is a sitemap (gzip or markup) and not a list of URLs."""
     if name.lower().endswith(_LISTS):
         return False
     try:
         head: bytes = file.peek(_HEAD)
-    except OSError:  # as a list, it has an error message
+    except OSError:  # Reading the file as a list will report the error.
         return False
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     return head.startswith(_GZIP) or text.startswith(_MARKUP)
 
 
 class _Sitemap(NamedTuple):
-    where: str  # its URL, or the name of the first file
-    path: Path | None  # of a file
+    where: str  # The URL of the sitemap, or the name of the first file.
+    path: Path | None  # The path of the file; None if the sitemap has to be fetched.
 
 
 class SitemapList:
-    """The list while it is read.
+    """The list of URLs of a sitemap, while it is read.
 
     Attributes:
         names: the names of the columns.
-        left_out: how many entries have no URL.
-        listed: the URLs of the sitemaps that were met.
-        troubles: what could not be read, and why.
+        left_out: how many entries have no usable URL.
+        listed: the URLs of the sitemaps that were found.
+        troubles: a text for each sitemap that could not be read, with the reason.
     """
 
     def __init__(self, name: str, file: Any = None) -> None:
@@ -79,7 +79,7 @@ class SitemapList:
         self._urls_of_files: dict[Path, str] = {}
 
     def has_to_fetch(self) -> bool:
-        """Whether a sitemap that the file lists is in no file."""
+        """Whether a sitemap has to be fetched, because it is not a file."""
         if self._folder is None:
             return True
         reader = SitemapReader(self._body)
@@ -93,7 +93,7 @@ class SitemapList:
         return False
 
     async def pieces(self, files: RobotsFiles | None) -> AsyncIterator[list[Row]]:
-        """Yield the pages, some at a time. Sitemaps in no file are fetched by `files`.
+        """Yield the pages, some at a time. `files` fetches the sitemaps that are not files.
 
         Raises:
             CommandError: the first sitemap cannot be read.
@@ -126,7 +126,7 @@ class SitemapList:
     async def _body_of(self, sitemap: _Sitemap, files: RobotsFiles | None) -> bytes:
         if sitemap.path is None:
             if files is None:
-                raise CommandError(f"{sitemap.where}: not read, because it is in no file")
+                raise CommandError(f"{sitemap.where}: not read, because there is no file of it")
             return await files.body_of(sitemap.where)
         if self._is_first(sitemap):
             return self._body
@@ -137,7 +137,7 @@ class SitemapList:
             raise CommandError(f"{sitemap.path}: {error.strerror}") from None
 
     def _rows(self, sitemap: _Sitemap, reader: SitemapReader) -> Iterator[list[Row]]:
-        """Yield the pages of one sitemap; the sitemaps in it will be read later."""
+        """Yield the pages of one sitemap. The sitemaps that it lists are read later."""
         rows: list[Row] = []
         for entry in reader:
             if entry is None:
@@ -157,7 +157,7 @@ class SitemapList:
         yield rows
 
     def _add(self, url: str) -> None:
-        """Take a sitemap that another one lists, once."""
+        """Add a sitemap that another one lists, unless it was added before."""
         if url in self._met:
             return
         self.listed.append(url)
@@ -176,7 +176,7 @@ class SitemapList:
         self._waiting.append(_Sitemap(url, path))
 
     def _file_of(self, url: str) -> Path | None:
-        """Return the file that is this sitemap; None if there is none, or it is another URL's."""
+        """Return the file with this sitemap; None if there is none, or another URL has taken it."""
         if self._folder is None:
             return None
         try:
@@ -191,7 +191,7 @@ class SitemapList:
                 return whole
             if by_name == Path(self._name) or not by_name.is_file():
                 return None
-        except OSError:  # the name is too long
+        except OSError:  # The name is too long, for example.
             return None
         if self._urls_of_files.setdefault(by_name, url) != url:
             return None

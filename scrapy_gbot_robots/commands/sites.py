@@ -1,7 +1,7 @@
-"""What is known of the robots.txt of a site: facts for programs, words for people, and verdicts.
+"""The state of a site's robots.txt: facts for programs, words for people, and verdicts.
 
-`project_crawl` looks it up, and `cache` reads it from the storage. It is imported with these, so
-that a run about files does not need it.
+`project_crawl` looks the robots.txt up, and `cache` reads it from the storage. Only these import
+this module, so a run on files does not need it.
 """
 
 from __future__ import annotations
@@ -20,23 +20,32 @@ from ..policy.outages import REFUSALS, Copy, Decision, Entry, Kind, State, span
 from ..policy.overrides import Override
 from ..policy.verdicts import judge_url
 
-# It stands for a copy where there is none.
+# This takes the place of a missing copy.
 _NO_COPY = Copy(Kind.NONE, 0, "", b"", False, "", 0.0, 0.0)
 
 
 class RobotsState(NamedTuple):
-    """What is known of the robots.txt of a site."""
+    """The state of a site's robots.txt.
 
-    where: str  # its URL
-    decision: Decision  # what the entry means now
-    entry: Entry  # in the storage
-    origin: Origin | None  # None: a storage has it under a name that is not an origin
-    override: Override | None = None  # that counts for the site in a crawl
-    storage: str | None = None  # the name of the storage, if it had the answer
+    Attributes:
+        where: the URL of the robots.txt.
+        decision: what the entry means now.
+        entry: the entry in the storage.
+        origin: the origin; None if the name of the entry in the storage is not an origin.
+        override: the override that counts for the site in a crawl, if any.
+        storage: the name of the storage, if the answer came from there.
+    """
+
+    where: str
+    decision: Decision
+    entry: Entry
+    origin: Origin | None
+    override: Override | None = None
+    storage: str | None = None
 
     @property
     def copy(self) -> Copy:
-        """The copy that counts, an empty one if there is none."""
+        """The copy that counts; an empty one if there is none."""
         return self.decision.copy or _NO_COPY
 
     @property
@@ -48,7 +57,7 @@ class RobotsState(NamedTuple):
 
     @property
     def body(self) -> bytes:
-        """What the server has sent, whether rules decide or not; empty if there is no copy."""
+        """The body that the server has sent, also if its rules do not decide; b"" if none."""
         return self.copy.body
 
     @property
@@ -63,7 +72,7 @@ class RobotsState(NamedTuple):
 
     @property
     def has_body(self) -> bool:
-        """Whether the server has sent something, a robots.txt or other data."""
+        """Whether the server has sent a robots.txt or other data."""
         return self.copy.kind in {Kind.RULES, Kind.OTHER}
 
     @property
@@ -73,7 +82,7 @@ class RobotsState(NamedTuple):
 
     @property
     def is_unreachable(self) -> bool:
-        """Whether the policy decides, because there is no copy that counts."""
+        """Whether the policy decides, because no copy counts."""
         return self.decision.copy is None
 
     def verdicts(
@@ -81,7 +90,7 @@ class RobotsState(NamedTuple):
     ) -> tuple[Verdict, Verdict]:
         """Return the verdict by the robots.txt, and the verdict that counts in a crawl.
 
-        They differ where an override counts. `robotstxt` has the rules, if rules decide.
+        They may differ if an override counts. `robotstxt` has the rules, if rules decide.
         """
         verdict = judge_url(url, self.decision, robotstxt.rules_for(crawler))
         that_decides = robotstxt
@@ -92,9 +101,9 @@ class RobotsState(NamedTuple):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is known of the robots.txt, for programs. Times are in seconds.
+        """The facts about the robots.txt, for programs. Times are in seconds.
 
-        A body is given by its number of bytes.
+        In place of a body there is its number of bytes.
         """
         decision = self.decision
         facts: dict[str, Any] = {
@@ -111,7 +120,7 @@ class RobotsState(NamedTuple):
         return facts
 
     def in_words(self) -> Iterator[tuple[str, str]]:
-        """Yield what is known of the robots.txt, and how this run has it: names and texts."""
+        """Yield facts about the robots.txt and where it came from, each as a name and a text."""
         decision, copy, outage = self.decision, self.entry.copy, self.entry.outage
         words = f"{decision.state.value}{' for now' * decision.temporary}: {decision.why}"
         if self.storage is not None:

@@ -1,7 +1,8 @@
-"""Which spiders of a project leave the add-on out, since their own ADDONS replace the project's.
+"""Finds the spiders of a project whose own ADDONS leave out the add-on.
 
-Such a crawl has none of the plugin's code, so its log cannot tell. The spiders' files are read and
-not imported: only an ADDONS that is written out in `custom_settings` is found.
+A spider's ADDONS replace the project's. A crawl of that spider runs none of the plugin's code, so
+its log cannot warn of it. The files of spiders are parsed and not imported, so only an ADDONS that
+is written out in `custom_settings` is found.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-_ADD_ON = ("scrapy_gbot_robots.Addon", "Addon")  # by its path, or as a name that is imported
+_ADD_ON = ("scrapy_gbot_robots.Addon", "Addon")  # Its path, or its name after an import.
 
 
 def without_add_on(modules: Iterable[str]) -> Iterator[str]:
@@ -28,8 +29,8 @@ def without_add_on(modules: Iterable[str]) -> Iterator[str]:
 
 
 def _tree_of(path: Path) -> ast.Module:
-    """Return the syntax of a file that speaks of ADDONS; that of an empty one for any other."""
-    with suppress(OSError, SyntaxError, ValueError, RecursionError):  # Scrapy tells of such a file
+    """Return the syntax tree of a file that contains "ADDONS"; an empty tree for other files."""
+    with suppress(OSError, SyntaxError, ValueError, RecursionError):  # Scrapy reports it.
         source = path.read_bytes()
         if b"ADDONS" in source:
             return ast.parse(source)
@@ -77,7 +78,7 @@ def _value_of(settings: object, name: str) -> ast.expr | None:
 
 
 def _may_be_ours(key: ast.expr | None) -> bool:
-    """Whether a key of a dict may be the add-on; None: other dicts are taken in by `**`."""
+    """Whether a key of a dict may be the add-on. It is None where `**` includes another dict."""
     if isinstance(key, ast.Constant):
         return key.value in _ADD_ON
     if isinstance(key, ast.Name):

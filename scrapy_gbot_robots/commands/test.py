@@ -1,6 +1,6 @@
-"""`scrapy robots test EXPECTATIONS`: whether a robots.txt says what its owner wants.
+"""`scrapy robots test EXPECTATIONS`: whether a robots.txt does what its owner wants.
 
-It is for a site's own tests. It shows the deciding line for each expectation that is not met.
+It is for a site's own tests. For each expectation that is not met, it shows the deciding line.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from .world import RobotsFile, World
 if TYPE_CHECKING:
     from .sites import RobotsState
 
-_COMMENT = re.compile(r"(?:^|\s)#.*")  # of a URL, "#" is a part
-# a User-Agent header may have blanks
+# A "#" inside a URL does not begin a comment.
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+# A User-Agent header may contain blanks.
 _FORM = re.compile(
     r"(allow|deny|disallow)\s+(\S+|\S[^(]*\(.*\S)\s+(\S+)|sitemap\s+(\S+)", re.IGNORECASE
 )
@@ -32,8 +33,8 @@ _FORM = re.compile(
 class Expectation(NamedTuple):
     """One line of the file: its number, its text without a comment, and what it expects.
 
-    It says whether `asker` should be allowed to fetch `url`. Without an asker, `url` is a sitemap
-    that should be listed.
+    `named_user_agent` should be allowed to fetch `url`, or not. If `named_user_agent` is None,
+    `url` is a sitemap that the robots.txt should list.
     """
 
     line: int
@@ -97,7 +98,7 @@ def _expectations(where: str, robots: RobotsFile | RobotsState) -> Iterator[Expe
     """Yield the expectations in a file.
 
     Raises:
-        CommandError: a line is none.
+        CommandError: a line is not an expectation.
     """
     file = read(where).decode("utf-8-sig", "surrogateescape")
     for number, raw in enumerate(file.splitlines(), 1):
@@ -115,7 +116,7 @@ def _expectation(number: int, text: str, robots: RobotsFile | RobotsState) -> Ex
         raise ValueError('must be "allow CRAWLER URL", "deny CRAWLER URL" or "sitemap URL"')
     verb, name, url, sitemap = form.groups()
     if sitemap:
-        Origin.of(sitemap)  # it may be anywhere
+        Origin.of(sitemap)  # This checks the URL. A sitemap may be on any host.
         return Expectation(number, text, sitemap)
     checked_url(url, has_robots=True)
     if is_url(url) and robots.origin not in {None, Origin.of(url)}:

@@ -1,8 +1,8 @@
-"""What surrounds a sub-command: the settings, the crawler that asks, and who fetches for it.
+"""The world of a sub-command: the settings, the crawler's name, and the means to fetch.
 
-A sub-command gets a `World`. Outside a Scrapy project, only the settings of `-s` count in it, and
-a sub-command that reads files imports no Scrapy. The world of a project is in `project_crawl`. That
-module also has what asks servers and storages, and it is imported on first use.
+A sub-command gets a `World`. Outside a Scrapy project, it has only the settings of `-s`, and a
+sub-command that reads files does not import Scrapy. The world of a project is in `project_crawl`.
+That module also fetches files and opens storages, and it is imported on first use.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-_OWN_NAMES = ("ROBOTSTXT_USER_AGENT", "USER_AGENT")  # settings that name the crawler
+# The settings that name the crawler.
+_OWN_NAMES = ("ROBOTSTXT_USER_AGENT", "USER_AGENT")
 
 
 class RobotsFile:
     """A robots.txt in a file. It is read as rules, whatever it contains.
 
     Args:
-        where: the path; "-" is standard input.
+        where: the path; "-" for standard input.
         body: the content.
     """
 
@@ -49,39 +50,40 @@ class RobotsFile:
 
     @property
     def rules(self) -> bytes:
-        """The robots.txt."""
+        """The body, whose rules decide."""
         return self.body
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is known of it, for programs."""
+        """The facts about the file, for programs."""
         return {"file": self.where}
 
     def in_words(self) -> Iterable[tuple[str, str]]:
-        """What is known of it, for people: nothing but its name."""
+        """The facts about the file, for people: none but its name."""
         return ()
 
     def verdicts(
         self, url: str, crawler: UserAgent, robotstxt: RobotsTxt
     ) -> tuple[Verdict, Verdict]:
-        """Return the verdict of the rules, and the same again, since nothing else counts."""
+        """Return the verdict of the rules twice, because no override counts for a file."""
         verdict = verdict_on(url, crawler, robotstxt)
         return verdict, verdict
 
 
 class RobotsFiles(Protocol):
-    """The robots.txt files and sitemaps of sites, which `World.run` lets its work ask for."""
+    """Fetches the robots.txt files and sitemaps of sites. `World.run` passes it to its work."""
 
     async def states_of(
         self, origins: Collection[Origin], *, fresh: bool = False
     ) -> dict[Origin, RobotsState]:
         """Look up the robots.txt files of `origins` at the same time.
 
-        Servers are asked for those that shall be `fresh`, or of which the storage has no good one.
+        If `fresh`, fetch each of them. Otherwise fetch only those that are not in the storage, or
+        whose stored answer is too old.
         """
 
     async def body_of(self, url: str) -> bytes:
-        """Fetch a sitemap; return its bytes. Raises CommandError that says why there are none."""
+        """Fetch a sitemap; return its bytes. Raise CommandError with the reason if that fails."""
 
 
 class World:
@@ -96,7 +98,7 @@ class World:
 
     @cached_property
     def settings(self) -> GbotSettings:
-        """The plugin's settings. Raises ValueError if one has a wrong value."""
+        """The plugin's settings. Reading it raises ValueError if one has a wrong value."""
         settings: GbotSettings = self._settings_module.GbotSettings.of(self.words)
         return settings
 
@@ -108,7 +110,7 @@ class World:
         return self.settings.max_bytes
 
     def parse(self, body: bytes) -> RobotsTxt:
-        """Parse a robots.txt as far as it counts."""
+        """Parse the part of a robots.txt that counts."""
         return RobotsTxt.parse(body, max_bytes=self.max_bytes)
 
     def mistakes(self) -> Iterable[str]:
@@ -120,7 +122,7 @@ class World:
 
     @property
     def named_user_agent(self) -> NamedUserAgent:
-        """The crawler that counts if `--as` names none: that of a setting, else any, "*"."""
+        """The crawler if `--user-agent` names none: the one of a setting, or else "*"."""
         user_agents: Sequence[str] = ()
         if self.words:
             user_agents = self.settings.user_agents
@@ -140,7 +142,8 @@ class World:
     def run(self, work: Callable[[RobotsFiles], Awaitable[_T]]) -> _T:
         """Let `work` look up robots.txt files as a crawl would, and return its result.
 
-        Raises what `project_crawl.run_in_crawl` raises, and CommandError without Scrapy.
+        It raises the exceptions of `project_crawl.run_in_crawl`, and CommandError if Scrapy is not
+        installed.
         """
         result: _T = self._crawls().run_in_crawl(self.words, work)
         return result
@@ -148,23 +151,24 @@ class World:
     def storage(self) -> tuple[Storage, str]:
         """Open the storage that the settings name; return it and the words for where it is.
 
-        Raises CommandError: nothing is stored between runs, or the storage cannot be opened.
+        Raises:
+            CommandError: nothing is stored between runs, or the storage cannot be opened.
         """
         opened: tuple[Storage, str] = self._crawls().opened_storage(self.words)
         return opened
 
     @property
     def _settings_module(self) -> Any:
-        """The module of the settings, which takes as long to import as a file takes to be read."""
+        """The module of the settings, imported late because that takes long."""
         return import_module("..settings", __package__)
 
     @staticmethod
     def _crawls() -> Any:
-        """Import what needs Scrapy. Raises CommandError if that is not installed."""
+        """Import the module that needs Scrapy. Raise CommandError if Scrapy is not installed."""
         try:
             return import_module(".project_crawl", __package__)
         except ModuleNotFoundError as error:
             raise CommandError(
-                f"only Scrapy can fetch and use a storage, and {error.name} is not installed: "
-                "pip install scrapy (for a robots.txt in a file, nothing is missing)"
+                f"Scrapy is needed to fetch or use a storage, and {error.name} is not installed: "
+                "pip install scrapy (it is not needed for a robots.txt in a file)"
             ) from None

@@ -27,7 +27,7 @@ __all__ = ["project"]
 OLD = b"user-agent: *\ndisallow: /a\ndisallow: /b\n\nuser-agent: googlebot\ndisallow: /g\n"
 NEW = b"user-agent: *\ndisallow: /a\nallow: /a/open\ndisallow: /c,\n"
 URLS = [f"https://example.com/{path}" for path in ("a", "a/open", "b", 'c,"d"', "g", "z")]
-LEFT_OUT = "1 line left out: no URL of at most 16,384 characters"
+LEFT_OUT = "1 line left out: not a URL of at most 16,384 characters"
 TO_FILE = ["sh", "-c", f'exec "{sys.executable}" -m scrapy_gbot_robots "$@" > $OUT', "sh"]
 
 
@@ -154,7 +154,7 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
         run(*arguments, cwd=project, stdin=f"{a.url('/a')}\n{b.url('/a')}".encode())
         assert [site.paths() for site in (a, b, ill)] == [["/robots.txt"]] * 3
     assert "5 URLs in" in ended.err
-    assert "2 lines left out: no URL of at most 16,384 characters: nonsense" in ended.err
+    assert "2 lines left out: not a URL of at most 16,384 characters: nonsense" in ended.err
 
 
 def test_urls_not_in_utf_8_are_judged_by_bytes_and_too_long_ones_left_out(files: Path) -> None:
@@ -335,7 +335,7 @@ LONG = "x" * 2_000_000
     ("u.jsonl", "[" * 100_000, "u.jsonl: line 1 is not a JSON object"),
     ("u.jsonl", '{"link": 1}', "u.jsonl must have one column 'url'; its columns are 'link'"),
     ("u.jsonl", f'{{"url": "{LONG}"}}', "u.jsonl: a line is longer than 1,048,576"),
-    ("u.jsonl", '{"url": 7}', "u.jsonl: no line of it is a URL"),
+    ("u.jsonl", '{"url": 7}', "u.jsonl: none of its lines is a URL"),
     ("u.txt", b"\xff\xfeh\0t\0", "u.txt: the file is UTF-16; save it as UTF-8"),
     pytest.param("/proc/self/mem", "", "mem: Input/output error\n", marks=needs_proc),
 )

@@ -381,7 +381,7 @@ def test_check_says_what_the_override_says_and_what_robots_txt_says(project: Pat
         assert ended.out.startswith(
             f"allowed: {site.url('/no')}\n"
             "  = GBOT_ROBOTS_OVERRIDES: allowed: override for 127.0.0.1 (contract 17)\n"
-            '  = robots.txt itself says: disallowed by "Disallow: /no" (line 8, group "*")\n'
+            '  = by robots.txt alone: disallowed by "Disallow: /no" (line 8, group "*")\n'
             f" --> {site.url('/robots.txt')}:8\n"
         )
 

@@ -228,7 +228,7 @@ async def test_unwritable_page_stops_the_crawl(name: str, why: str, tmp_path: Pa
 @table(
     "name, why",
     ("place/r.html", "Not a directory"),
-    ("r.html", "no page of this plugin, so it is not over"),
+    ("r.html", "not a page of this plugin, so it is not over"),
 )
 @in_reactor
 async def test_page_that_cannot_be_written_in_the_end_is_said_and_costs_nothing_else(
