@@ -59,7 +59,7 @@ def main(
     """Run the command; return the exit status.
 
     Args:
-        argv: the arguments; None for those of the process.
+        argv: the arguments; None for the arguments of the process.
         prog: the command's name, which its usage shows.
         world_of: makes the world of a sub-command from the settings of `-s`.
     """

@@ -61,7 +61,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     (robots,) = versions([options.robots], world, err)
     expectations = [*_expectations(options.expectations, robots)]
     if not expectations:
-        raise CommandError(f"{options.expectations}: there is no expectation in it")
+        raise CommandError(f"{options.expectations}: it contains no expectation")
     robotstxt = world.parse(robots.body)
     failed = 0
     for line, text, url, named_user_agent, allowed in expectations:

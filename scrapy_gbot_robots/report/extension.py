@@ -60,7 +60,7 @@ class RobotsReport:
         self._counts = counts = CrawlCounts(crawler)
         connect = crawler.signals.connect
         connect(counts.count_answer, DECIDED)
-        connect(counts.count_refusal, request_forbidden)
+        connect(counts.count_forbidden, request_forbidden)
         connect(self._spider_closed, signals.spider_closed)
         self._starts = StartRequests(crawler)
 

@@ -19,7 +19,7 @@ from ..counts import Tally, plural
 from ..exceptions import ForbiddenByRobotsTxt
 from ..obeying.answer import CachedAnswer
 from ..policy.outages import REFUSALS, Copy, Kind, State
-from ..sitemaps.discovery import left_out
+from ..sitemaps.discovery import skipped_by_rule
 
 MOST_ORIGINS = 50_000  # At about 500 bytes each.
 
@@ -108,7 +108,7 @@ class CrawlCounts:
         """The facts about an origin that was counted."""
         return OriginRow._make(self.origins[origin])
 
-    def count_refusal(self, request: Request, error: ForbiddenByRobotsTxt) -> None:
+    def count_forbidden(self, request: Request, error: ForbiddenByRobotsTxt) -> None:
         """Count a request that was forbidden."""
         verdict = error.verdict
         rule = verdict.rule
@@ -155,7 +155,7 @@ class CrawlCounts:
         for words in _NO_ROBOTS_TXT.values():
             if instead[words]:
                 yield f"{plural(instead[words], 'answer')} {words}"
-        sitemaps = left_out(self.crawler)
+        sitemaps = skipped_by_rule(self.crawler)
         if sitemaps:
             yield f"sitemaps skipped: {', '.join(sitemaps)}"
         unreachable = []

@@ -3,8 +3,8 @@
 It listens to the signal `robotstxt_known` and does not depend on the middleware that sends it.
 `SitemapFeed` finds out which sitemaps are new, shows each to handlers, then schedules it as if the
 spider had listed it. Scrapy's duplicate filter makes sure that each sitemap is requested once, also
-across a JOBDIR and a fleet. The functions at the end say which spiders are fed, and how they make
-requests.
+across a JOBDIR and a fleet. The functions at the end decide which spiders are fed, and how they
+make requests.
 Source: Google's page, "sitemap".
 """
 
@@ -238,12 +238,12 @@ class SitemapFeed:
         before = self.chosen.get(robots_url, ())
         choose = partial(self.check.choose, robots_url, robotstxt, before)
         if size_of(robotstxt) > _READ_IN_THREAD_BYTES:
-            new, counts, first_left_out = await run_in_thread(choose)
+            new, counts, first_skipped = await run_in_thread(choose)
         else:
-            new, counts, first_left_out = choose()
-        if first_left_out and is_wanted and robots_url not in self.chosen:
+            new, counts, first_skipped = choose()
+        if first_skipped and is_wanted and robots_url not in self.chosen:
             number = counts.total() - counts["found"] - counts["duplicate"]
-            logger.info("%s: sitemaps skipped: %d (%s)", robots_url, number, first_left_out)
+            logger.info("%s: sitemaps skipped: %d (%s)", robots_url, number, first_skipped)
         for name, number in counts.items():
             if is_wanted or name == "found":
                 add_to_stat(self._crawler, name, number)
@@ -272,8 +272,8 @@ class SitemapFeed:
         engine: Any = self._crawler.engine
         try:
             request = await self._request_for(sitemap, more)
-        except Skipped as refusal:
-            add_to_stat(self._crawler, refusal.stat)
+        except Skipped as skipped:
+            add_to_stat(self._crawler, skipped.stat)
             raise
         self.leads_on = True
         engine.crawl(request)
@@ -325,7 +325,7 @@ def add_to_stat(crawler: Crawler, name: str, number: int = 1) -> None:
         crawler.stats.inc_value(f"gbot_robots/sitemaps/{name}", number)
 
 
-def left_out(crawler: Crawler) -> list[str]:
+def skipped_by_rule(crawler: Crawler) -> list[str]:
     """Return one text for each rule that skipped sitemaps: how many, and by which rule."""
     words = []
     for name, rule in RULES.items():

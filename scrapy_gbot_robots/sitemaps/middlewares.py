@@ -46,7 +46,7 @@ _OK = range(200, 300)
 logger = logging.getLogger(__name__)
 
 
-class _LeftOut(IgnoreRequest):
+class _SitemapSkipped(IgnoreRequest):
     """A sitemap was skipped because of its URL. It is counted already."""
 
 
@@ -116,12 +116,12 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
                 # Source: sitemaps.org, "Sitemap index files".
                 if not source["level"] or origin.host == Origin.of(response.url).host:
                     request.meta.setdefault("allow_offsite", True)
-        except Skipped as refusal:
+        except Skipped as skipped:
             if is_sitemap:
-                add_to_stat(self.crawler, refusal.stat)
+                add_to_stat(self.crawler, skipped.stat)
             else:
-                add_to_stat(self.crawler, f"entries/{refusal.reason}")
-            logger.info("%s: %s", response.url, refusal)
+                add_to_stat(self.crawler, f"entries/{skipped.reason}")
+            logger.info("%s: %s", response.url, skipped)
             return None
         self._feed.leads_on = True
         return request
@@ -173,10 +173,10 @@ class SitemapDownloaderMiddleware:
             self._check.check_host(request.url, source.get("robotstxt"))
             check_machine(request.url, found_at)
             await self._check_address(request.url, found_at)
-        except Skipped as refusal:
-            add_to_stat(self.crawler, refusal.stat)
-            logger.info("%s: %s", found_at, refusal)
-            raise _LeftOut(str(refusal)) from None
+        except Skipped as skipped:
+            add_to_stat(self.crawler, skipped.stat)
+            logger.info("%s: %s", found_at, skipped)
+            raise _SitemapSkipped(str(skipped)) from None
 
     async def _check_address(self, url: str, found_at: str) -> None:
         """Check that a URL from a public host does not lead to a private address.
@@ -184,7 +184,7 @@ class SitemapDownloaderMiddleware:
         Raises:
             Skipped: it leads there ("private"), or its host takes too long to resolve.
         """
-        if not self._check.refuses_private:
+        if not self._check.denies_private:
             return
         try:
             is_inside = await within(self._settings.timeout_secs, leads_inside(url, found_at))
@@ -208,11 +208,11 @@ class SitemapDownloaderMiddleware:
         lines: list[str] = []
         # In all other cases the feed has the lines already.
         if SITEMAP not in request.meta or ANSWERED not in response.flags:
-            lines, refusals = await run_in_thread(self._sitemap_lines, response)
-            for refusal in refusals:
-                add_to_stat(self.crawler, refusal.stat)
-            if refusals:
-                logger.info("%s: %s", response.url, refusals[0])
+            lines, skips = await run_in_thread(self._sitemap_lines, response)
+            for skipped in skips:
+                add_to_stat(self.crawler, skipped.stat)
+            if skips:
+                logger.info("%s: %s", response.url, skips[0])
         return response.replace(cls=TextResponse, body="".join(lines), encoding="utf-8")
 
     def _sitemap_lines(self, response: Response) -> tuple[list[str], list[Skipped]]:
@@ -221,22 +221,22 @@ class SitemapDownloaderMiddleware:
         Scrapy's reader would miss some of the original lines, and fail on others. As in Scrapy, the
         number of lines is not limited, they may name any host, and relative URLs are resolved.
         """
-        lines, refusals = [], []
+        lines, skips = [], []
         for line in sitemap_lines_of(self._settings.parse(response.body)):
             try:
                 _, url, _ = self._check.listed(as_text(line.raw), response.url)
-            except Skipped as refusal:
-                refusals.append(refusal)
+            except Skipped as skipped:
+                skips.append(skipped)
                 continue
             lines.append(f"Sitemap: {url}\n")
-        return lines, refusals
+        return lines, skips
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Count a listed sitemap that is disallowed or could not be fetched."""
         if _is_fed_or_of_an_index(request):
             if isinstance(exception, ForbiddenByRobotsTxt):
                 add_to_stat(self.crawler, "disallowed")
-            elif not isinstance(exception, _LeftOut):
+            elif not isinstance(exception, _SitemapSkipped):
                 add_to_stat(self.crawler, "failed")
 
 

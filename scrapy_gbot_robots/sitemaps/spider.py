@@ -148,7 +148,7 @@ class RobotsSitemapSpider(SitemapSpider):
         With Scrapy's default of 5 MB, no request would go out while a large sitemap is read.
         """
         super().update_settings(settings)
-        # This priority is below that of a project's settings.
+        # A project's settings have a higher priority than "addon".
         settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", MOST_DOWNLOADED, "addon")
 
     @classmethod
@@ -311,8 +311,8 @@ class RobotsSitemapSpider(SitemapSpider):
             )
             if "lead" in request.cb_kwargs:
                 return iter(())
-        except Skipped as refusal:
-            fate = f"is skipped by {refusal.rule}"
+        except Skipped as skipped:
+            fate = f"is skipped by {skipped.rule}"
         return self._listed_ended(fate, **lead)
 
     def _listed_ended(
@@ -582,7 +582,7 @@ class RobotsSitemapSpider(SitemapSpider):
             try:
                 request = self._request_of(loc, entry, response, tally, is_sitemap=is_sitemap)
             except Skipped as skipped:
-                tally.leave_out(*skipped.args)
+                tally.skip(*skipped.args)
                 continue
             if request is not None:
                 requests.append(request)
@@ -616,11 +616,11 @@ class RobotsSitemapSpider(SitemapSpider):
             return request
         # These rules may skip nearly all URLs of a file. An exception for each would take too long.
         if self.sitemap_scope == "hosts" and not covers(self._scope, origin):
-            tally.leave_out("skipped/host", url, "sitemap_scope = 'hosts'")
+            tally.skip("skipped/host", url, "sitemap_scope = 'hosts'")
             return None
         callback = page_callback(self, whole)
         if callback is None:
-            tally.leave_out("rules", url, "the spider's sitemap_rules")
+            tally.skip("rules", url, "the spider's sitemap_rules")
             return None
         listed = {"sitemap": response.url, "lastmod": entry.get("lastmod", "")}
         return Request(url, callback, meta={LISTED: listed, UNCOUNTED: True})
@@ -646,7 +646,7 @@ class _Tally:
         self._file = file  # The file's name in the log.
         self.numbers: Counter[str] = Counter()  # What is not in the stats yet, by stat.
         self._new: Counter[str] = Counter()  # Skipped URLs that are not in the stats yet.
-        self._left_out: Counter[str] = Counter()  # All skipped URLs of the file.
+        self._skipped: Counter[str] = Counter()  # All skipped URLs of the file.
         self._first: dict[str, Skipped] = {}  # The first skipped URL, by stat.
 
     def __enter__(self) -> Self:
@@ -656,13 +656,13 @@ class _Tally:
         """Add the rest to the stats, and log one line for each reason why URLs were skipped."""
         self.count()
         for stat, first in self._first.items():
-            others = self._left_out[stat] - 1
+            others = self._skipped[stat] - 1
             more = ""
             if others:
                 more = f" (and {others:,} more)"
             logger.debug("%s: %s%s", self._file, first, more)
 
-    def leave_out(self, stat: str, url: str, rule: str) -> None:
+    def skip(self, stat: str, url: str, rule: str) -> None:
         """Note a URL that is not followed; the arguments are the arguments of `Skipped`."""
         if stat not in self._first:
             self._first[stat] = Skipped(stat, url, rule)
@@ -675,7 +675,7 @@ class _Tally:
         for name in self.numbers:
             add_to_stat(self._crawler, name, self.numbers[name])
         self.numbers.clear()
-        self._left_out += self._new
+        self._skipped += self._new
         self._new.clear()
 
 

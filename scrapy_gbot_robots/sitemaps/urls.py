@@ -131,13 +131,13 @@ class UrlCheck(NamedTuple):
         schemes: the schemes that the crawl can fetch.
         hosts: the value of GBOT_ROBOTS_SITEMAPS_HOSTS.
         most: the value of GBOT_ROBOTS_MAX_SITEMAPS.
-        refuses_private: the value of GBOT_ROBOTS_DENY_PRIVATE.
+        denies_private: the value of GBOT_ROBOTS_DENY_PRIVATE.
     """
 
     schemes: frozenset[str]
     hosts: str
     most: int
-    refuses_private: bool = False
+    denies_private: bool = False
 
     @classmethod
     def of(cls, gbot: GbotSettings, settings: BaseSettings) -> UrlCheck:
@@ -160,7 +160,7 @@ class UrlCheck(NamedTuple):
         """
         chosen: list[FoundSitemap] = []
         counts: Counter[str] = Counter()
-        first_left_out = ""
+        first_skipped = ""
         listed = {*before}
         for line in sitemap_lines_of(robotstxt):
             try:
@@ -173,13 +173,13 @@ class UrlCheck(NamedTuple):
                 self.check_host(url, robots_url)
                 check_machine(url, robots_url)
                 self._check_number(url, len(before) + len(chosen))
-            except Skipped as refusal:
-                counts[refusal.stat] += 1
-                if not first_left_out:
-                    first_left_out = f"line {line.line} {refusal}"
+            except Skipped as skipped:
+                counts[skipped.stat] += 1
+                if not first_skipped:
+                    first_skipped = f"line {line.line} {skipped}"
             else:
                 chosen.append(FoundSitemap(url, robots_url, line.line))
-        return chosen, counts, first_left_out
+        return chosen, counts, first_skipped
 
     def _check_number(self, url: str, number: int) -> None:
         """Raise Skipped if `number` sitemaps are all that GBOT_ROBOTS_MAX_SITEMAPS allows."""
@@ -215,7 +215,7 @@ class UrlCheck(NamedTuple):
         except ValueError:
             raise Skipped("skipped/malformed", text) from None
         if (
-            self.refuses_private
+            self.denies_private
             and file_url
             and is_private(origin.host)
             and not is_private(Origin.of(file_url).host)
@@ -226,7 +226,7 @@ class UrlCheck(NamedTuple):
     def _site_of_ordinary(self, text: str) -> Origin | None:
         """The origin of an ordinary URL, which needs no further check; None for any other URL."""
         ordinary = _ORDINARY.fullmatch(text)
-        if ordinary is None or ordinary[2] not in self.schemes or self.refuses_private:
+        if ordinary is None or ordinary[2] not in self.schemes or self.denies_private:
             return None
         return _site_of(ordinary[1])
 
@@ -257,7 +257,7 @@ class UrlCheck(NamedTuple):
         With GBOT_ROBOTS_DENY_PRIVATE, nothing is noted for a sitemap on another host, because the
         addresses of that host must still be looked up.
         """
-        if self.refuses_private and _host_of(request.url) != _host_of(file_url):
+        if self.denies_private and _host_of(request.url) != _host_of(file_url):
             return
         request.meta[CHECKED] = request.url
 
@@ -377,7 +377,7 @@ def _place(origin: Origin) -> str:
 
 
 def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iterator[str]:
-    """Yield the hosts of a list, or of a text with commas or white space, then those of a file.
+    """Yield the hosts of a list, or of a text with commas or white space, then of a file.
 
     The file is in UTF-8 and has a host on each line. It is read line by line. A "#" begins a
     comment.

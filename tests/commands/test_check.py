@@ -244,8 +244,8 @@ def test_option_for_the_user_agent_has_a_short_form(option: str, tmp_path: Path)
             arguments = [*words.split(), "--robots", "robots.txt", option, name]
             assert run_here(*arguments, cwd=tmp_path).status == status
     for command in ("check", "audit"):
-        told = run_here(command, "--help", cwd=tmp_path).out.replace(",", " ").split()
-        assert {"--user-agent", "--as"} <= {*told}
+        described = run_here(command, "--help", cwd=tmp_path).out.replace(",", " ").split()
+        assert {"--user-agent", "--as"} <= {*described}
 
 
 def test_what_is_probably_a_mistake_is_noted_and_answered(tmp_path: Path) -> None:
@@ -542,7 +542,7 @@ def test_each_crawler_of_the_list_has_a_date_and_all_that_obey_a_source() -> Non
 def test_crawler_of_which_nothing_says_that_it_obeys_is_marked(home: Path) -> None:
     (home / "robots.txt").write_text("User-agent: Bytespider\nDisallow: /\n")
     (row,) = (line for line in asked("/", home) if line.startswith("Bytespider "))
-    assert re.split("  +", row)[3] == "no, if it obeys: its operator does not say"
+    assert re.split("  +", row)[3] == "no, if it obeys (its operator does not state it)"
 
 
 def test_each_crawler_stands_once_in_the_list() -> None:

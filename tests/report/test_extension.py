@@ -278,7 +278,7 @@ def refuse(counts: CrawlCounts, number: int) -> None:
     """Count a request that a rule of an origin blocks."""
     verdict = Verdict(False, Rule(False, "/", 2), group="*")
     origin = Origin.of(f"https://host{number}.example")
-    counts.count_refusal(PAGE, ForbiddenByRobotsTxt(verdict, origin, State.RULES))
+    counts.count_forbidden(PAGE, ForbiddenByRobotsTxt(verdict, origin, State.RULES))
 
 
 INCOMPLETE = "there were more origins or rules than are counted: numbers may be too low"
@@ -325,7 +325,7 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
 
 def test_refusal_without_an_origin_is_counted() -> None:
     counts = CrawlCounts(get_crawler())
-    counts.count_refusal(PAGE, ForbiddenByRobotsTxt(Verdict(False)))
+    counts.count_forbidden(PAGE, ForbiddenByRobotsTxt(Verdict(False)))
     assert summary(counts) == "robots.txt: 0 origins, 1 request forbidden"
 
 

@@ -43,8 +43,8 @@ async def test_bad_entries_cost_no_other_and_are_logged(site: Site, log: Any) ->
     numbers = [counted[f"entries/{fate}"] for fate in ("broken", "malformed", "scheme")]
     assert (numbers, "failed" in counted) == ([2, 1, 3], False)
     assert "spider_exceptions/count" not in stats(crawler)
-    left_out = [message for message in log.messages if ": skipped by " in message]
-    assert left_out == [
+    skipped = [message for message in log.messages if ": skipped by " in message]
+    assert skipped == [
         f"{site.url('/s.xml')}: skipped by the form of its URL, which must be absolute: http://[",
         f"{site.url('/s.xml')}: skipped by the scheme of its URL: {local} (and 2 more)",
     ]

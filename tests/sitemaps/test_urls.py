@@ -74,7 +74,7 @@ def test_ordinary_url_is_of_a_scheme_that_the_crawl_can_fetch_and_no_longer_than
     with pytest.raises(Skipped, match="scheme"):
         CHECK._replace(schemes=frozenset({"https"})).listed("http://e/s")
     with pytest.raises(Skipped, match="GBOT_ROBOTS_DENY_PRIVATE"):
-        CHECK._replace(refuses_private=True).listed("http://127.0.0.1/s", "http://e.example/s")
+        CHECK._replace(denies_private=True).listed("http://127.0.0.1/s", "http://e.example/s")
 
 
 @table(
@@ -146,7 +146,7 @@ PUBLIC, PRIVATE = "http://e.example/s", "http://127.0.0.1/s"
 
 
 def test_public_sitemap_leads_to_no_private_address_if_the_setting_says_so() -> None:
-    check = CHECK._replace(refuses_private=True)
+    check = CHECK._replace(denies_private=True)
     with pytest.raises(Skipped, match="GBOT_ROBOTS_DENY_PRIVATE"):
         check.listed(PRIVATE, PUBLIC)
     assert check.listed(PRIVATE, PRIVATE)[1] == PRIVATE
