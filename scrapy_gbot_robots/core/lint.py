@@ -1,8 +1,8 @@
-"""What the author of a robots.txt should know about it: the findings, the greatest harm first.
+"""The findings in a robots.txt that its author should know, the greatest harm first.
 
-What is odd about single lines, and what is said of each kind of finding, is in remarks.py. The
-others only show when several lines are compared, such as a rule that another rule always outweighs:
-an index of the other rules is asked about the paths of each rule (`stand_in` of patterns.py).
+remarks.py has the findings about single lines, and the texts of all kinds. This module adds
+findings that need a comparison of several lines, such as a rule that another rule always outweighs.
+For this, an index of all rules is asked about the paths of each rule (`stand_in` of patterns.py).
 
 Boundary: no verdict depends on a finding.
 Source: RFC 9309, Google's page and Google's parser.
@@ -59,29 +59,29 @@ from .verdict import Rule
 
 _RANKS = [*KINDS]  # the greatest harm first
 
-# How UTF-16 and UTF-32 begin: by a byte-order mark, or a character of ASCII.
+# The beginning of UTF-16 and UTF-32 text: a byte-order mark, or an ASCII character.
 _WIDE = re.compile(rb"\xff\xfe|(?:\0\0)?\xfe\xff|\0{0,3}[\t\n\r -~]\0")
-# Why the line of a seam begins no group.
+# Why a seam does not begin a group.
 _SEAMS = {
-    UNKNOWN: "is no user-agent line",
-    USER_AGENT: "begins no new group: no rule ends the one above",
+    UNKNOWN: "is not a user-agent line",
+    USER_AGENT: "does not begin a new group, as no rule ends the group above",
 }
 _OF_ENGINES = chain.from_iterable(engine.tokens for engine in SEARCH_ENGINES.values())
 _ENGINE_TOKENS = set(map(str.lower, _OF_ENGINES))
-_LARGE = {"Googlebot", "Bingbot"}  # no site that is to be found shuts these out on purpose
+_LARGE = {"Googlebot", "Bingbot"}  # Sites that want to be found do not shut these out on purpose.
 _ANY = UserAgent.of("*")
 _MOST_SITEMAPS = 1_000
-# Hosts that a site has on a developer's machine, in a tool's default, or where a value was lacked.
+# Hosts of a developer's machine, of a tool's default settings, and of a missing value.
 _NOT_PUBLIC = re.compile(
     r"(?:.+\.)?localhost\.?|127(?:\.\d+){1,3}|0\.0\.0\.0|\[::1?\]"
     r"|(?:.+\.)?example\.(?:com|net|org|edu)|(?:www\.)?example(?:\.[a-z]+){1,2}"
     r"|undefined|null|none|nan|(?:.+\.)?your-?(?:domain|site|website|host|app|store|shop|blog|name)"
     r"(?:\..+)?"
 )
-# A rule that ends with a parameter and its value: what parts it from those before, and its name.
+# The end of a rule for a query parameter: the separator before the parameter, and its name.
 _PARAMETER = re.compile(r"\*([?&]?)([\w.%~\[\]-]+)=[^?&=]*\Z")
 _STYLE_OR_SCRIPT = re.compile(r"\.(?:css|[cm]?js)(?:[$*?]|\Z)", re.IGNORECASE)
-# Folders with such files, the last one with others, too, and one of the files.
+# Patterns of folders with style sheets or scripts, each with a file in it.
 _FOLDERS = (
     ("/(?:css|stylesheets)/", "*.css"),
     ("/(?:js|javascripts?|_next/static)/", "*.js"),
@@ -92,11 +92,11 @@ _FOLDERS = (
     (r"/wp-content/(?:themes|plugins)/\Z", "*.css"),
 )
 
-# To hold patterns against a path takes at most a quarter of a nanosecond for each character of
-# theirs and each of the path.
+# Comparing patterns with a path takes at most a quarter of a nanosecond for each pair of a
+# character of the patterns and a character of the path. This is the number of pairs.
 _MOST_WORK = 20_000_000_000
-_MOST_SHOWN = 100  # agents: a finding shows 200 characters
-_WORK_EACH = 200  # the patterns count as so many characters more, and each path
+_MOST_SHOWN = 100  # user agents in a finding, which shows 200 characters
+_WORK_EACH = 200  # characters; a fixed cost for each path, and for the patterns as a whole
 
 
 def findings(
@@ -107,16 +107,16 @@ def findings(
     site: Origin | None = None,
     more: Callable[[RobotsTxt], Iterable[tuple[int, str, str]]] = lambda _: (),
 ) -> list[Finding]:
-    """Return what is odd about a robots.txt, the greatest harm first, then by line.
+    """Return the findings in a robots.txt, the greatest harm first, then by line.
 
-    No `body` makes this raise.
+    No `body` raises an exception.
 
     Args:
         body: the bytes of the file.
         max_bytes: as for `RobotsTxt.parse`.
-        cut: whether more was served than `body`.
-        site: where the file came from, None if that is not known.
-        more: adds findings, each as its line, the name of its kind, and its text.
+        cut: whether the server sent more bytes than `body` has.
+        site: the origin that served the file; None if it is not known.
+        more: returns further findings, each as a line number, the name of a kind, and a text.
     """
     robotstxt = RobotsTxt.parse(body, max_bytes=max_bytes, cut=cut)
     other = no_robots_file(body, robotstxt)
@@ -130,7 +130,7 @@ def findings(
     unsorted.update(disallowed.values())
     told.update(disallowed)
     for one in on_lines(all_lines, body[:max_bytes], cut=is_cut(robotstxt)):
-        # a line that says nothing means nothing to others, too
+        # A line with a finding needs no additional note.
         if one.line in disallowed and one.kind == "noindex":
             continue
         if one.level != NOTE or one.line not in told:
@@ -143,7 +143,7 @@ def findings(
 
 
 def _disallowed_noindex(robotstxt: RobotsTxt) -> dict[int, Finding]:
-    """Find noindex lines for paths that their crawlers may not fetch anyway, by line."""
+    """Return the findings about noindex lines for disallowed paths, by line number."""
     told: dict[int, Finding] = {}
     indexes: dict[tuple[str, ...], Index] = {}
     work_left = _MOST_WORK
@@ -167,7 +167,7 @@ def _disallowed_noindex(robotstxt: RobotsTxt) -> dict[int, Finding]:
 
 
 def no_robots_file(body: bytes, robotstxt: RobotsTxt) -> Finding | None:
-    """Return the finding that `body`, as it was parsed, is something else; None if it is not."""
+    """Return a finding if `body` is not a robots.txt; otherwise None. `robotstxt` is parsed."""
     what = _something_else(body, lines_of(robotstxt))
     if not what:
         return None
@@ -176,7 +176,7 @@ def no_robots_file(body: bytes, robotstxt: RobotsTxt) -> Finding | None:
 
 
 def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
-    """Return what `body` is if no line of it is understood, such as an error message; else ""."""
+    """Return what `body` is if no line of it is understood; "" if a line is understood."""
     if is_web_page(body):
         return "a web page"
     directives = [line for line in all_lines if not line.flags & (EMPTY | IS_COMMENT)]
@@ -195,10 +195,10 @@ def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
 def _on_groups(
     robotstxt: RobotsTxt, groups: Sequence[Group], all_lines: Sequence[Line]
 ) -> Iterator[Finding]:
-    """Find search engines that are shut out, and lines that begin no group.
+    """Find search engines that are shut out, and lines that only seem to begin a group.
 
-    Only rules end the user-agent lines of a group (Google's page). Many a site was closed only
-    until it was public.
+    Only a rule ends the user-agent lines of a group (Google's page). A site that is closed as a
+    whole may be closed on purpose until it is public.
     """
     seams = _seams(all_lines)
     shut_out, is_closed = _shut_out(robotstxt, groups, seams)
@@ -206,7 +206,8 @@ def _on_groups(
         is_for_all = "*" in names
         why = f'"{rule}" keeps them away from the whole site'
         if seam:
-            why = f'"{rule}" is for them, too, as line {seam} {_SEAMS[all_lines[seam - 1].kind]}'
+            seam_words = _SEAMS[all_lines[seam - 1].kind]
+            why = f'"{rule}" also applies to them, because line {seam} {seam_words}'
         if seam or not (is_closed or is_for_all):
             kind = "search engine shut out"
             if not seam and _LARGE.isdisjoint(names):
@@ -221,7 +222,7 @@ def _on_groups(
 
 
 def _on_disobedient(groups: Iterable[Group]) -> Iterator[Finding]:
-    """Find crawlers that may ignore the rules of their group: one note for all."""
+    """Find crawlers that may ignore the rules of their group. One note names all of them."""
     told: dict[str, int] = {}
     for group in groups:
         if any(rule.pattern and not rule.allow for rule in group.rules):
@@ -234,7 +235,7 @@ def _on_disobedient(groups: Iterable[Group]) -> Iterator[Finding]:
 
 
 def _on_home_page(groups: Iterable[Group]) -> Iterator[Finding]:
-    """Find a site whose home page alone is open, unless a search engine has a group of its own."""
+    """Find a site of which only the home page is open, unless a search engine has its own group."""
     rules: list[Rule] = []
     for group in groups:
         if not _ENGINE_TOKENS.isdisjoint(group.user_agents):
@@ -250,7 +251,7 @@ def _on_home_page(groups: Iterable[Group]) -> Iterator[Finding]:
 def _on_agents(
     groups: Sequence[Group], seams: set[int], all_lines: Sequence[Line]
 ) -> Iterator[Finding]:
-    """Find agents that have no rules, or those of another group."""
+    """Find user agents without rules, and user agents that share the rules of a group above."""
     merged = groups_by_agent(groups)
     for group in groups:
         for user_agent, line in group.user_agents.items():
@@ -258,22 +259,23 @@ def _on_agents(
                 yield finding(line, "joined groups")
             elif group.rules or not user_agent or is_policy(user_agent):
                 continue
-            elif len(merged[user_agent]) == 1:  # no other has its rules
+            elif len(merged[user_agent]) == 1:  # No other group has rules for it.
                 name = name_of(all_lines[line - 1].value, user_agent)
                 yield finding(line, "group without rules", user_agent=name)
 
 
 def _seams(all_lines: Iterable[Line]) -> set[int]:
-    """Return the lines that look as if they began a group, and do not.
+    """Return the numbers of the lines that only seem to begin a group.
 
-    They are misspelt user-agent lines, and those that something else than a rule or a comment parts
-    from the user-agent line before.
+    These are misspelt user-agent lines. They are also user-agent lines between which and the
+    user-agent line above stands something else than a rule or a comment.
     """
     seams = set()
-    fields: set[bytes] | None = None  # of the lines since a user-agent line, if no rule came
+    # The fields since the last user-agent line; None after a rule.
+    fields: set[bytes] | None = None
     for line in all_lines:
         if line.kind == USER_AGENT:
-            # a crawler that is asked for a delay alone follows "*" anyway
+            # If the group above has only a delay, its crawler should follow "*" anyway.
             if fields and (line.value != GLOBAL or fields.isdisjoint(OF_GROUPS)):
                 seams.add(line.number)
             fields = set()
@@ -291,8 +293,8 @@ def _shut_out(
 ) -> tuple[dict[tuple[Rule, int], list[str]], bool]:
     """Return the search engines, and "*", that may fetch nothing, and whether these are all.
 
-    They stand by the rule that says so, and the seam by which it is for them though it was written
-    for another crawler; 0 stands for none.
+    A key is the rule that disallows everything, and the number of the seam by which the rule
+    applies to them although it was written for another crawler. The number is 0 without a seam.
     """
     shut_out: dict[tuple[Rule, int], list[str]] = {}
     is_closed = True
@@ -310,9 +312,9 @@ def _shut_out(
 
 
 def _on_crawlers(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[Finding]:
-    """Compare the rules of each crawler with each other, and with those of "*".
+    """Compare the rules of each crawler with each other, and with the rules of "*".
 
-    Agents that follow the same groups are one crawler here.
+    User agents with the same groups are one crawler here.
     """
     followers: dict[tuple[int, ...], list[str]] = {}
     for user_agent, numbers in groups_by_agent(groups).items():
@@ -328,7 +330,7 @@ def _on_crawlers(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator
         patterns = [rule.pattern for rule in rules] + closed_to_all
         work = sum(_WORK_EACH + len(pattern) for pattern in patterns)
         work_left -= work * (_WORK_EACH + index.wildcard_chars)
-        if work_left < 0:  # only a hostile file has so many
+        if work_left < 0:  # Only a hostile file needs this much work.
             return
         named = user_agents[:_MOST_SHOWN]
         names = [
@@ -345,7 +347,7 @@ def _on_crawlers(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator
 
 
 def _paths_closed_to_all(groups: Iterable[Group]) -> list[str]:
-    """Return the patterns of paths that "*" must not fetch, without those for the whole site."""
+    """Return the disallow patterns of "*", without patterns for the whole site."""
     rules = chain.from_iterable(group.rules for group in groups if "*" in group.user_agents)
     patterns = [rule.pattern for rule in rules if not rule.allow]
     return [
@@ -356,9 +358,9 @@ def _paths_closed_to_all(groups: Iterable[Group]) -> list[str]:
 
 
 def _opened(rules: Iterable[Rule], closed_to_all: Iterable[str], index: Index) -> list[str]:
-    """Return what a crawler's own group forgets of the rules of "*".
+    """Return the disallow patterns of "*" that a crawler's own group does not repeat.
 
-    A crawler that may fetch everything is let in on purpose.
+    A crawler that may fetch everything has none, because it is let in on purpose.
     """
     if all(rule.allow for rule in rules) or decider(index.kinds, stand_in("/")) != NO_RULE:
         return []
@@ -368,10 +370,7 @@ def _opened(rules: Iterable[Rule], closed_to_all: Iterable[str], index: Index) -
 
 
 def _index_of(rules: Iterable[Rule]) -> Index:
-    """Arrange rules, to hold paths against them.
-
-    An allow rule for an index page is one for its directory, too.
-    """
+    """Return an index of rules. An allow rule for an index page also allows its directory."""
     disallows = [(rule.pattern, rule.line) for rule in rules if not rule.allow]
     allows = [(rule.pattern, rule.line) for rule in rules if rule.allow]
     allows += [(directory_of_index(pattern), line) for pattern, line in allows]
@@ -379,10 +378,10 @@ def _index_of(rules: Iterable[Rule]) -> Index:
 
 
 def _on_rules(rules: Iterable[Rule], whom: str, index: Index) -> Iterator[Finding]:
-    """Find rules that are there already, and rules that never decide.
+    """Find rules that are there twice, and rules that never decide.
 
-    That is so if a rule of the other kind matches all their paths and is preferred (RFC 9309
-    2.2.2).
+    A rule never decides if a rule of the other kind matches all its paths and has precedence (RFC
+    9309 2.2.2).
     """
     first: dict[tuple[bool, str], int] = {}
     at = {rule.line: rule for rule in rules}
@@ -397,9 +396,9 @@ def _on_rules(rules: Iterable[Rule], whom: str, index: Index) -> Iterator[Findin
 
 
 def _on_parameters(rules: Sequence[Rule]) -> Iterator[Finding]:
-    """Find rules for a parameter of any path that no rule for it in another place goes with.
+    """Find rules that match a query parameter only if it is the first one, such as "/*?name=".
 
-    "/*?name=" matches only where the parameter is the first one of a query.
+    There is no finding if another rule matches the parameter in other places, such as "/*&name=".
     """
     firsts: dict[str, int] = {}
     elsewhere = set()
@@ -415,16 +414,16 @@ def _on_parameters(rules: Sequence[Rule]) -> Iterator[Finding]:
     alone = [(line, name) for name, line in firsts.items() if name not in elsewhere]
     if alone:
         line, name = alone[0]
-        more = f" (so in {len(alone) - 1} more rules)" if alone[1:] else ""
+        more = f" (also in {len(alone) - 1} more rules)" if alone[1:] else ""
         what, how = shown(f"?{name}="), shown(f"&{name}=")
         yield finding(line, "first parameter", what=what, how=how, more=more)
 
 
 def _on_sitemaps(robotstxt: RobotsTxt, site: Origin | None) -> Iterator[Finding]:
-    """Find sitemaps that nobody else can fetch, and those that the file itself forbids.
+    """Find sitemaps on hosts that are not public, and sitemaps that the file itself disallows.
 
-    The rules are for the sitemaps of the `site`. If that is not known, they are for the one host
-    that all sitemaps have, if there is one.
+    The rules apply to the sitemaps of `site`. If it is not known, and all sitemaps are on one host,
+    the rules apply to this host.
     """
     listed: list[tuple[int, str, Origin]] = []
     for line, url, _ in sitemap_lines_of(robotstxt)[:_MOST_SITEMAPS]:
@@ -447,7 +446,7 @@ def _on_sitemaps(robotstxt: RobotsTxt, site: Origin | None) -> Iterator[Finding]
 def _on_own_sitemaps(
     robotstxt: RobotsTxt, sitemaps: Sequence[tuple[int, str]], unknown_site: str
 ) -> Iterator[Finding]:
-    """Find the first sitemap that each rule forbids. Sites that are closed as a whole have none."""
+    """Find the first sitemap that each rule disallows. A site closed as a whole has no finding."""
     forbidden: dict[tuple[Rule, str], list[int]] = {}
     work_left = _MOST_WORK
     for name in ("*", *sorted(_LARGE)):
@@ -465,14 +464,14 @@ def _on_own_sitemaps(
     for (rule, name), lines in forbidden.items():
         told.setdefault(rule, ([], lines))[0].append(name)
     for rule, (names, lines) in told.items():
-        more = f" (so with {len(lines) - 1} more)" if lines[1:] else ""
+        more = f" (and {len(lines) - 1} more sitemaps)" if lines[1:] else ""
         more += unknown_site
         whom = ", ".join(names)
         yield finding(lines[0], "sitemap disallowed", whom=whom, rule=rule, more=more)
 
 
 def _on_styles_and_scripts(rules: Iterable[Rule], index: Index) -> Iterator[Finding]:
-    """Find rules that hide style sheets and scripts, if no other rule gives them back."""
+    """Find rules that disallow style sheets or scripts, if no other rule allows them."""
     for rule in rules:
         file = _style_or_script(rule.pattern)
         if file and not rule.allow and line_of(decider(index.kinds, file)) == rule.line:
@@ -480,7 +479,7 @@ def _on_styles_and_scripts(rules: Iterable[Rule], index: Index) -> Iterator[Find
 
 
 def _style_or_script(pattern: str) -> str:
-    """Return a style sheet or script that a pattern matches, "" if it is for no such file.
+    """Return the path of a style sheet or script that a pattern matches; "" if there is none.
 
     A NUL stands for any name, as in `stand_in`.
     """
@@ -491,7 +490,7 @@ def _style_or_script(pattern: str) -> str:
         return path.rstrip("*$").replace("*", "\0")
     folders = path
     if not path.endswith("/"):
-        folders = path[path.rfind("/") :] + "/"  # the others hold more than the rule is for
+        folders = path[path.rfind("/") :] + "/"  # The rule covers only a part of the folders above.
     for folder, file in _FOLDERS:
         if re.search(folder, folders.lower()):
             return f"{path.rstrip('/')}/{file}".replace("*", "\0")

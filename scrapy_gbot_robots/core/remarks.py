@@ -1,6 +1,7 @@
-"""What is odd about single lines of a robots.txt: kinds of findings, and the findings of a line.
+"""The kinds of findings in a robots.txt, and the findings about single lines.
 
-`RobotsTxt.remarks` has some of them. lint.py adds what only shows when several lines are compared.
+`RobotsTxt.remarks` has some of these findings. lint.py adds findings that need a comparison of
+several lines.
 
 Boundary: no verdict depends on a finding. The careful reader (lines.py) sets the kinds and flags of
 lines.
@@ -39,28 +40,41 @@ from .lines import (
 from .patterns import directory_of_index
 from .urls import DEFAULT_PORTS, shown, sitemap_url
 
-ERROR = "error"  # the line does nothing, or something else than it says
-# the line works for Google and fails elsewhere, or looks like more than it does
+ERROR = "error"  # The line has no effect, or another effect than it seems to have.
+# The line works for Google and may fail elsewhere, or does less than it seems to do.
 WARNING = "warning"
-NOTE = "note"  # harmless
+NOTE = "note"  # The line may be intended.
 LEVELS = (ERROR, WARNING, NOTE)  # the greatest harm first
 
 
 class FindingKind(NamedTuple):
-    """A kind of finding."""
+    """A kind of finding.
 
-    name: str  # is stable: programs may know it
-    level: str  # one of `LEVELS`
-    words: str  # what is so and what to do about it, with places for what a finding is about
+    Attributes:
+        name: the name. It is stable, because programs may use it.
+        level: one of `LEVELS`.
+        words: a format string for the text of a finding.
+    """
+
+    name: str
+    level: str
+    words: str
 
     @property
     def id(self) -> str:
-        """The name as it stands in options and in addresses of pages."""
+        """The name in the form for options and for the addresses of pages."""
         return self.name.lower().replace(" ", "-")
 
 
 class Finding(NamedTuple):
-    """Something odd in line `line` (from 1): its level, the name of its kind, a printable text."""
+    """Something odd in a line of a robots.txt.
+
+    Attributes:
+        level: "error", "warning" or "note".
+        line: the line number, from 1.
+        kind: the name of the kind of finding, which is stable.
+        text: a printable text for people, of bounded length.
+    """
 
     level: str
     line: int
@@ -71,52 +85,55 @@ class Finding(NamedTuple):
         return f"line {self.line}: {self.text}"
 
 
-# What is said of each kind of finding, and what to do about it, with places for what a finding is
-# about. The kinds stand in the order in which they are told, the greatest harm first, which is our
-# judgement: what shuts pages off that nobody meant, what opens pages that nobody meant, what only
-# misses something. Programs may know the names.
+# The text of each kind of finding: the problem, and what to do about it. The kinds are in the order
+# in which findings are reported, the greatest harm first. The order is our judgement: first lines
+# that close pages by mistake, then lines that open pages by mistake, then lines that only miss
+# something. The names are stable.
 _WORDS = {
     ERROR: {
         "search engine shut out": "{crawlers} may fetch nothing: {why}",
         "no robots file": (
-            "this is {what}, not a robots.txt; lines of it that are read as rules: {rules}"
+            "this is {what}, not a robots.txt; number of its lines that are read as rules: {rules}"
         ),
-        "cut": "the file was cut here, after {what} bytes; this line may have lost its end",
-        "another field read as a rule": (
-            'Google reads it as "{rule}", whatever the rest of it means'
-        ),
+        "cut": "the file was cut here, after {what} bytes; the end of this line may be missing",
+        "another field read as a rule": 'Google reads this field as the rule "{rule}"',
         "comment within a path": (
-            'a "#" begins a comment, so the rule is "{rule}"; crawlers request no "#"'
+            'a "#" begins a comment, so the rule is "{rule}"; crawlers never send a "#"'
         ),
         "rule before any group": "{what} before the first user-agent line is ignored",
         "no user agent": '"{value}"{odd} names no user agent{what}',
         "value that a program lacked": (
-            'a program wrote "{value}" in place of a name: the group is for no crawler; write "*" '
-            "for all"
+            'a program wrote "{value}" instead of a name, so no crawler follows this group; write '
+            '"*" for all crawlers'
         ),
         "user agent cut": 'this is for "{user_agent}", not for "{value}"{odd}{what}',
         "misspelt field": (
             'unknown field "{key}"{odd}, so the line is ignored; did you mean "{what}"?'
         ),
-        "ignored": 'neither a directive nor a comment, which begins with "#"{odd}',
+        "ignored": 'this line is neither a directive nor a comment, which begins with "#"{odd}',
         "no leading slash": (
-            'no path begins like "{value}"{odd}: it begins with "/", without scheme and host'
+            'no path begins with "{value}"{odd}; begin it with "/", without scheme and host'
         ),
-        "several paths": "commas part no paths, so this is one that no URL has: one rule a line",
-        "space in a path": "no URL has white space in it: a space is %20 there; one rule a line",
+        "several paths": (
+            "a comma does not separate paths, so this is one path, which no URL has; write one "
+            "rule on each line"
+        ),
+        "space in a path": (
+            "no URL contains white space; write %20 for a space, and one rule on each line"
+        ),
         "regular expression": (
-            'no crawler reads regular expressions: "{what}" is matched as it stands; "*" is '
-            'anything, "$" the end'
+            'no crawler reads regular expressions, so "{what}" is matched literally; "*" means any '
+            'characters, and a final "$" means the end of the URL'
         ),
         "shadowed rule": (
-            '"{rule}" never decides for {whom}: "{rival}" in line {rival.line} matches all of it '
-            "and is preferred"
+            '"{rule}" never decides for {whom}, because "{rival}" in line {rival.line} matches all '
+            "its URLs and has precedence"
         ),
-        "over-long": f"longer than {MAX_LINE_BYTES} bytes, the rest was dropped",
+        "over-long": f"this line is longer than {MAX_LINE_BYTES} bytes; the rest is ignored",
         "not UTF-8": "not UTF-8: {what}; save the file as UTF-8",
         "noindex": (
-            'Google does not use the field "{key}" and may index the page: use a robots meta '
-            "tag or the header X-Robots-Tag"
+            'Google ignores the field "{key}" and may index the page; use a robots meta tag or the '
+            "header X-Robots-Tag"
         ),
         "bad sitemap": "not one absolute http, https or ftp URL: {value}{what}",
         "preference that says nothing": "{what}",
@@ -124,68 +141,74 @@ _WORDS = {
     },
     WARNING: {
         "whole site disallowed": (
-            '"{rule}" keeps search engines away from the whole site, and each crawler without a '
-            "group of its own"
+            '"{rule}" keeps search engines, and all crawlers without a group of their own, away '
+            "from the whole site"
         ),
         "odd character in a path": (
-            "an HTML tag, or a character that cannot be seen or looks like another{what}: no URL "
-            "is likely to have it, so retype the path"
+            "the path contains an HTML tag, or a character that is invisible or looks like "
+            "another{what}; no URL is likely to contain it, so type the path again"
         ),
         "sitemap disallowed": (
-            '{whom} may not fetch this sitemap: "{rule}" in line {rule.line} forbids it{more}'
+            '{whom} may not fetch this sitemap, because "{rule}" in line {rule.line} disallows '
+            "it{more}"
         ),
         "sitemap on no public host": (
-            'nobody else can fetch a sitemap from "{host}": write the address of the site'
+            'crawlers cannot fetch a sitemap from "{host}"; write the address of the site'
         ),
         "noindex of a disallowed path": (
-            'Google does not use the field "{key}": it does not fetch what "{rule}" in line '
-            "{rule.line} disallows, but may index the URL"
+            'Google ignores the field "{key}"; "{rule}" in line {rule.line} keeps it from fetching '
+            "the page, but it may still index the URL"
         ),
         "joined groups": (
-            "in one group with the lines above, as no rule stands between: all have the same rules"
+            "this user agent is in one group with the user agents above, because no rule stands "
+            "between them, so all have the same rules"
         ),
         "name of no crawler": 'no known crawler is called "{value}"{what}',
         "preferences not repeated": "{what}",
         "typo": '"{key}" was read as "{name}"',
         "missing colon": 'no colon after "{key}"{odd}',
-        "unused field": 'Google does not use the field "{key}"{what}',
+        "unused field": 'Google ignores the field "{key}"{what}',
         "unknown field": 'unknown field "{key}"{what}',
     },
     NOTE: {
         "other search engine shut out": "{crawlers} may fetch nothing: {why}",
         "only the home page allowed": (
-            '"{rule}" keeps search engines away from the whole site, but for its home page'
+            '"{rule}" keeps search engines away from the whole site, except its home page'
         ),
         "own group": (
-            'the group of "*" is not for {whom}, so this is open there: {paths}; repeat what '
-            "should hold"
+            'the rules of "*" do not apply to {whom}, which may fetch {paths}; repeat here the '
+            "rules that should apply"
         ),
         "crawler that may ignore it": (
-            "by what their operators say, these may fetch pages in spite of the rules: {crawlers}"
+            "these crawlers may ignore the rules, as their operators state: {crawlers}"
         ),
         "policy token": (
-            '"{value}" is a token of policy, and no crawler, by a draft of 2026-10-30 '
+            '"{value}" is a policy token and not a crawler, by a draft of 2026-10-30 '
             "(draft-kelley-aipref-training-preference-signal-00); this version does not act on it"
         ),
         "name read in part": 'in "{value}"{odd}, Google reads {what}',
-        "field of other crawlers": 'Google does not use the field "{key}"; others do',
+        "field of other crawlers": 'Google ignores the field "{key}"; other crawlers use it',
         "style or script": (
-            '"{rule}" keeps crawlers from style sheets or scripts, so they may not see pages as '
-            "people do"
+            '"{rule}" keeps crawlers from style sheets or scripts, so they may see pages '
+            "differently from people"
         ),
-        "group without rules": 'no rules follow: "{user_agent}" may fetch everything',
-        "dollar within a path": '"$" is the end of a URL only as the last character of a rule',
+        "group without rules": 'no rules follow, so "{user_agent}" may fetch everything',
+        "dollar within a path": (
+            '"$" means the end of a URL only if it is the last character of a rule'
+        ),
         "duplicate rule": '"{rule}" is already in line {other}',
-        "index page": ('Google\'s parser takes it for the directory "{what}", too; others may not'),
-        "path not escaped": "matched as {value}: write it so, for crawlers that do not escape",
+        "index page": 'Google also allows the directory "{what}"; other crawlers may not',
+        "path not escaped": (
+            "this path is matched as {value}; write it in this form for crawlers that do not escape"
+        ),
         "encoded twice": (
-            '"{what}" looks encoded twice: the rule matches no URL that has it decoded once'
+            '"{what}" looks encoded twice, so the rule does not match URLs that are encoded once'
         ),
         "first parameter": (
-            '"{what}" matches the first parameter of a query alone; a rule with "{how}" matches it '
-            "elsewhere{more}"
+            '"{what}" matches only the first parameter of a query; add a rule with "{how}" for '
+            "other places{more}"
         ),
-        # What others read otherwise, with the versions that were asked on 2026-11-28.
+        # Lines that other parsers read differently, with the versions tested on 2026-11-28.
         "blank line in a group": (
             "a blank line ends a group for Python's urllib (3.9 to 3.14), linkchecker 10.2, Perl's "
             "WWW::RobotRules 6.02, robotexclusionrulesparser 1.7, npm robots 0.10 and Ruby's "
@@ -197,24 +220,24 @@ _WORDS = {
             "webrobots 0.1 do not read this line; save the file without it"
         ),
         "group in parts": (
-            '"{user_agent}" has a group in line {other}, too: Python\'s urllib (3.9 to 3.14), '
+            '"{user_agent}" also has a group in line {other}: Python\'s urllib (3.9 to 3.14), '
             "linkchecker 10.2, wget2 1.99, Perl's WWW::RobotRules 6.02, robotexclusionrulesparser "
-            "1.7, npm robots 0.10, robots-txt-guard 1.0 and Ruby's webrobots 0.1 read one alone"
+            "1.7, npm robots 0.10, robots-txt-guard 1.0 and Ruby's webrobots 0.1 read only one"
         ),
         "empty rule first": (
             "an empty rule before others: Python's urllib (3.9 to 3.14), linkchecker 10.2, wget "
             "1.21, wget2 1.99, Perl's WWW::RobotRules 6.02, robotexclusionrulesparser 1.7 and npm "
-            "robots 0.10 take it for leave to fetch everything{more}"
+            "robots 0.10 then allow everything{more}"
         ),
         "escape in lower case": (
             "an escape such as %2f: wget 1.21, Perl's WWW::RobotRules 6.02, texting-robots 0.2, "
             "@nuxtjs/robots 6.2, robots-txt-guard 1.0, robots-txt-parser 2.0 and reppy2 0.3 do not "
-            "match it with %2F; write upper case{more}"
+            "match it with %2F; write it in upper case{more}"
         ),
         "line end of CR": (
             "a line that ends with CR alone: robotspy 0.13, wget 1.21, wget2 1.99, HTTrack 3.49, "
             "@nuxtjs/robots 6.2, robots-txt-parse 2.0, ai-crawler-robots 1.0 and Ruby's webrobots "
-            "0.1 read on; end lines with LF"
+            "0.1 do not end the line there; end lines with LF"
         ),
         "long group": (
             "HTTrack 3.49 keeps about 4 KiB of the paths of a group, so it forgets this rule and "
@@ -226,7 +249,7 @@ KINDS: dict[str, FindingKind] = {}
 for _level, _kinds in _WORDS.items():
     KINDS.update({name: FindingKind(name, _level, words) for name, words in _kinds.items()})
 
-# What lint alone tells.
+# Kinds that only lint reports, and not `RobotsTxt.remarks`.
 _NO_REMARKS = {
     "comment within a path",
     "dollar within a path",
@@ -241,7 +264,7 @@ _NO_REMARKS = {
     "space in a path",
     "style or script",
 }
-# What a remark on a robots.txt is called whose kind is finer than those of remarks.
+# `RobotsTxt.remarks` uses the coarser kinds on the right.
 _REMARKS = {
     "field of other crawlers": "unused field",
     "misspelt field": "unknown field",
@@ -249,8 +272,9 @@ _REMARKS = {
     "noindex": "unused field",
 }
 
-# What only regular expressions have. ".*" also is a dot and any run of characters, as in
-# "/index.*", so it has to stand where no file name has a dot, or before a letter as the first star.
+# Texts that occur only in regular expressions. In a path, ".*" may also mean a dot and any
+# characters, as in "/index.*". So ".*" counts only where no file name has a dot, or as the first
+# star if a letter follows it.
 _REGEX = re.compile(
     rb"\[\^?(?:\w-\w)+\w*\][+*?]?|\([^()|]*\|[^()]*\)[+*?]?|\(\?[:=!]|\(\.[*+]"
     rb"|\\[dws](?![A-Za-z])|\\[.?/+*()]"
@@ -258,15 +282,15 @@ _REGEX = re.compile(
 )
 _SEVERAL_PATHS = re.compile(rb"[^?]*,\s*/")
 _ENCODED_TWICE = re.compile(rb"%25[0-9A-F]{2}")
-# a product token with a version, as in a User-Agent header
+# A product token with a version, as in a User-Agent header.
 _PRODUCT = re.compile(r"[A-Za-z_-]+/")
 # A whole header of one product: its name, a version, comments.
 _HEADER = re.compile(
     r"[A-Za-z_-]+(?:(?P<version>/[^\s,;|()]*)| \d[\d.]*)?[;+]?\s*"
     r"(?:\([^()]*(?:\)|\Z)\s*|\+?https?://\S*(?:\s+|\Z))*\Z"
 )
-# Spaces and characters that cannot be seen, joiners only if not within a word that needs them; HTML
-# tags; what looks like a slash; Greek and Cyrillic letters beside Latin ones.
+# Unusual spaces and invisible characters (but not joiners within a word of a script that needs
+# them); HTML tags; characters that look like a slash; Greek and Cyrillic letters beside Latin ones.
 _ODD_IN_PATH = re.compile(
     "[\\xa0\\xad\\u2000-\\u200b\\u200e\\u200f\\u2028-\\u202f\\u205f-\\u2069\\u3000\\ufeff]"
     "|(?<![^\\0-\\x7f])[\\u200c\\u200d]|[\\u200c\\u200d](?![^\\0-\\x7f])"
@@ -274,14 +298,14 @@ _ODD_IN_PATH = re.compile(
     "|[\\u2044\\u2215\\uff0f]|(?<=[A-Za-z])[\\u0370-\\u052f]|[\\u0370-\\u052f](?=[A-Za-z])"
 )
 _DIRECTIVE = re.compile(r"(?:allow|sitemap|crawl-delay)\s*:", re.IGNORECASE)  # within a value
-# who means "*"
+# Names by which an author means "*".
 _EVERYBODY = re.compile(
     r"(?:all|any|every)(?:body|one|[ _-]?(?:robot|bot|crawler|spider|agent)s?)?"
     r"|(?:robot|crawler|spider)s?|bots",
     re.IGNORECASE,
 )
-FOR_GOOGLE = {"*", *map(str.lower, GOOGLE_NAMES)}  # agents
-# Fields that other crawlers are known to use.
+FOR_GOOGLE = {"*", *map(str.lower, GOOGLE_NAMES)}  # user agents that Google's crawlers follow
+# Fields that other crawlers use.
 _OF_OTHERS = {
     CRAWL_DELAY,
     b"clean-param",
@@ -294,42 +318,44 @@ _OF_OTHERS = {
 _SPELT = {name.decode("ascii"): name.decode("ascii").capitalize() for name in _OF_OTHERS}
 _SPELT.update({"content-signal": "Content-Signal", "content-usage": "Content-Usage"})
 _SPELT["license"] = "License"
-OF_GROUPS = {CRAWL_DELAY, b"request-rate", b"visit-time"}  # of no use elsewhere
+OF_GROUPS = {CRAWL_DELAY, b"request-rate", b"visit-time"}  # fields that only work in a group
 _FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in FIELDS}
-_MAX_FIELD = 30  # bytes; a longer name is no misspelling
-_ENDING = 2  # characters of an ending, as in "Disallowed"; more of them make another word
+_MAX_FIELD = 30  # bytes; a longer name is not a misspelling
+_ENDING = 2  # characters of an ending, as in "Disallowed"; a longer ending makes another word
 RULES = {ALLOW, DISALLOW}
 LICENSE = b"license"  # a field of RSL 1.0
-_MOST_NAMED = 3  # characters, in a finding
-_LISTED_URL = re.compile(rb"[^?#]*[,;|]https?://", re.IGNORECASE)  # after another, not in a query
-# What becomes of bytes that are not UTF-8.
+_MOST_NAMED = 3  # A finding names at most three characters by their code points.
+# A second URL in a list, not in the query of the first one.
+_LISTED_URL = re.compile(rb"[^?#]*[,;|]https?://", re.IGNORECASE)
+# How a line with bytes that are not UTF-8 is read.
 _NOT_UTF_8 = dict.fromkeys(RULES, "the path is matched byte by byte")
-_NOT_UTF_8[SITEMAP] = "in the URL, each byte past ASCII counts as % and its code"
+_NOT_UTF_8[SITEMAP] = "in the URL, each byte past ASCII is read as % and its code"
 _BETWEEN_NAMES = re.compile(r"[\s,;|]+")
-_POLICY = "__usage_"  # so begin the tokens of policy that the draft names
-_NAME_ENDS = ': a name ends where anything but letters, "-" and "_" begins'
-_ITS_CRAWLER = f"{_NAME_ENDS}; the crawler itself may read it whole"
-# What programs write if they lack a name: values of several languages, places in templates.
+_POLICY = "__usage_"  # the beginning of the policy tokens in the draft
+_NAME_ENDS = ', because a name ends before the first character that is not a letter, "-" or "_"'
+_ITS_CRAWLER = f"{_NAME_ENDS}; the crawler itself may read the whole name"
+# Texts that programs write if a name is missing: empty values of several languages, and template
+# variables.
 _OF_A_PROGRAM = re.compile(
     r"undefined|null|nil|none|nan|\(null\)|\[object object\]|<no value>|%s|"
     r"\$?\{[^{}]*\}|\{\{[^{}]*\}\}|<%.*%>",
     re.IGNORECASE,
 )
-_FROM_A_DIGIT = re.compile(r"[0-9][\w./! -]*", re.ASCII)  # as some crawlers are called: 008
+_FROM_A_DIGIT = re.compile(r"[0-9][\w./! -]*", re.ASCII)  # a name such as 008
 
 
-# The name of a kind of finding, and what its words cannot take from the line.
+# The name of a kind of finding, and the text for `{what}` in its words.
 Odd: TypeAlias = Iterator[tuple[str, str]]
 
 
 def finding(line: int, kind: str, /, **about: object) -> Finding:
-    """Return a finding of `kind`, a name, with what it is `about` in its words."""
+    """Return a finding. `kind` is the name of its kind; `about` fills the places in its words."""
     row = KINDS[kind]
     return Finding(row.level, line, kind, row.words.format(**about))
 
 
 def nearest_field(key: bytes) -> str:
-    """Return the field that is spelt nearly like `key`, "" if none is."""
+    """Return the field of Google whose name is nearly `key`; "" if there is none."""
     nearest: list[str] = []
     if len(key) <= _MAX_FIELD:
         name = key.decode("utf-8", "replace").lower()
@@ -338,16 +364,19 @@ def nearest_field(key: bytes) -> str:
 
 
 def _other_field(key: bytes) -> str:
-    """Return which field of others is spelt nearly like `key`, "" if none is."""
+    """Return a hint at a field of other crawlers whose name is nearly `key`; "" if none."""
     name = key.decode("utf-8", "replace").lower()
     nearest = get_close_matches(name[: _MAX_FIELD + 1], _SPELT, n=1, cutoff=0.8)
     return f'; did you mean "{_SPELT[nearest[0]]}"?' if nearest else ""
 
 
 def remarks_on(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[Finding]:
-    """Yield the findings about single lines of `body`, in the order of the lines.
+    """Yield the remarks on single lines of `body`, in file order.
 
-    `all_lines` were read from it.
+    Args:
+        all_lines: the lines of `body`.
+        body: the bytes of the file.
+        cut: whether the server sent more bytes than `body` has.
     """
     for remark in on_lines(all_lines, body, cut=cut):
         if remark.kind not in _NO_REMARKS:
@@ -355,8 +384,8 @@ def remarks_on(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator
 
 
 def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[Finding]:
-    """Look at each line for itself."""
-    user_agents: set[str] = set()  # of the group, as far as the lines have named them
+    """Yield the findings about single lines of `body`; the arguments are as for `remarks_on`."""
+    user_agents: set[str] = set()  # the user agents of the current group so far
     has_rules = False
     number = 0
     for line, raw in zip(all_lines, split_lines(body), strict=True):
@@ -385,7 +414,7 @@ def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[F
 
 
 def _on_line(line: Line, written: bytes, kind: str, what: str) -> Finding:
-    """Return a finding about a line, which is `written` so without its comment."""
+    """Return a finding about a line. `written` is the line as written, without its comment."""
     name = _FIELD_NAMES.get(line.kind, "")
     key, value = text_of(line.key), text_of(line.value)
     return finding(
@@ -402,7 +431,7 @@ def _on_line(line: Line, written: bytes, kind: str, what: str) -> Finding:
 
 
 def _on_form(line: Line) -> Odd:
-    """Look at the form of a line, and the name of its field."""
+    """Check the form of a line, and the name of its field."""
     if line.flags & TOO_LONG:
         yield "over-long", ""
     if line.flags & (EMPTY | IS_COMMENT):
@@ -427,7 +456,7 @@ def _on_form(line: Line) -> Odd:
 
 
 def _on_bytes(line: Line, written: bytes) -> Odd:
-    """Look at the bytes of a line; for what is past ASCII, of a rule or a sitemap line."""
+    """Look for NUL bytes, and in rules and sitemap lines for bytes that are not UTF-8."""
     if b"\0" in written:
         yield "not UTF-8", "the line ends at a NUL byte"
     elif line.kind in _NOT_UTF_8 and written.decode("utf-8", "ignore").encode() != written:
@@ -435,9 +464,9 @@ def _on_bytes(line: Line, written: bytes) -> Odd:
 
 
 def _on_rule(line: Line, raw: bytes) -> Odd:
-    """Look at the path of a rule."""
+    """Check the path of a rule."""
     path = line.value
-    as_typed = as_written(raw).decode("utf-8", "ignore")  # cut if over-long
+    as_typed = as_written(raw).decode("utf-8", "ignore")  # An over-long line is cut.
     odd = "".join(_ODD_IN_PATH.findall(as_typed))
     yield from _on_several_paths(path)
     if path[:1] not in b"/*":
@@ -460,14 +489,14 @@ def _on_rule(line: Line, raw: bytes) -> Odd:
 
 
 def _is_one_url(value: bytes) -> bool:
-    """Whether the value of a sitemap line is one absolute URL, and no list of them."""
+    """Return whether the value of a sitemap line is one absolute URL, and not a list of URLs."""
     if len(value.split()) > 1 or _LISTED_URL.match(value):
         return False
     return sitemap_url(value) is not None
 
 
 def _on_several_paths(path: bytes) -> Odd:
-    """Look for more than one path, and for a path that was escaped more than once."""
+    """Look for several paths in one rule, and for a path that was escaped twice."""
     if _SEVERAL_PATHS.match(path):
         yield "several paths", ""
     elif len(path.split()) > 1:
@@ -478,17 +507,17 @@ def _on_several_paths(path: bytes) -> Odd:
 
 
 def _lost_scheme(key: bytes) -> str:
-    """Return what a sitemap line lacks if its `key` ends with the scheme of a URL, else ""."""
+    """Return why a sitemap line is broken if its `key` ends with the scheme of a URL; else ""."""
     words = key.decode("utf-8", "replace").split()
     if len(words) > 1 and words[-1].lower() in DEFAULT_PORTS:
-        return f', since no colon stands after "{shown(words[0])}"'
+        return f', because there is no colon after "{shown(words[0])}"'
     return ""
 
 
 def _on_unused(line: Line, user_agents: set[str]) -> Odd:
-    """Look at a field that Google does not use: others may, where it counts and is well formed.
+    """Check a field that Google ignores, and that other crawlers may use.
 
-    Nothing is said of it in a group for `agents` of others alone.
+    If it is well-formed, and its group is only for `user_agents` of others, there is no finding.
     """
     name = line.key.lower()
     if name == b"noindex":
@@ -496,17 +525,17 @@ def _on_unused(line: Line, user_agents: set[str]) -> Odd:
     elif name not in _OF_OTHERS:
         yield "unused field", ""
     elif name in OF_GROUPS and not user_agents:
-        yield "unused field", ", and it is in no group"
+        yield "unused field", ", and it is not in a group"
     elif not line.value:
         yield "unused field", ", and it is empty"
     elif name == CRAWL_DELAY and seconds(line.value) is None:
-        yield "unused field", ", and it is no number of seconds"
+        yield "unused field", ", and its value is not a number of seconds"
     elif not user_agents or not user_agents.isdisjoint(FOR_GOOGLE):
         yield "field of other crawlers", ""
 
 
 def _on_agent(value: bytes) -> Odd:
-    """Look at the name in a user-agent line."""
+    """Check the name in a user-agent line."""
     user_agent = agent_of(value).decode("ascii")
     text = value.decode("utf-8", "replace")
     advice = did_you_mean(text)
@@ -515,10 +544,10 @@ def _on_agent(value: bytes) -> Odd:
     elif is_policy(user_agent):
         yield "policy token", ""
     elif _EVERYBODY.fullmatch(text):
-        advice = f': the group is for a crawler "{user_agent}" alone; write "*" for all'
+        advice = f', so only a crawler "{user_agent}" follows this group; write "*" for all'
         yield ("name of no crawler" if len(user_agent) == len(value) else "user agent cut"), advice
     elif _DIRECTIVE.search(text):
-        yield ("user agent cut" if user_agent else "no user agent"), ": write one directive a line"
+        yield ("user agent cut" if user_agent else "no user agent"), "; write one directive a line"
     elif not user_agent:
         yield from _on_no_agent(text)
     elif len(user_agent) == len(value):
@@ -529,7 +558,7 @@ def _on_agent(value: bytes) -> Odd:
 
 
 def _on_no_agent(text: str) -> Odd:
-    """Look at a value of which no parser like Google's reads anything."""
+    """Check a value in which a parser like Google's reads no name."""
     if _FROM_A_DIGIT.fullmatch(text) is None:
         yield "no user agent", ""
     elif not is_known(text):
@@ -537,9 +566,9 @@ def _on_no_agent(text: str) -> Odd:
 
 
 def _on_cut_agent(text: str, user_agent: str) -> Odd:
-    """Look at a value of which only the beginning is read, and that names no known crawler.
+    """Check a value that does not name a known crawler, and of which only the beginning is read.
 
-    It is an error if a known crawler is the one that is read, or one that is not read.
+    It is an error if the beginning names a known crawler, or if the rest does.
     """
     words = [product_token(text), *_BETWEEN_NAMES.split(text)]
     unread = [word for word in words if is_known(word) and word.lower() != user_agent]
@@ -552,38 +581,40 @@ def _on_cut_agent(text: str, user_agent: str) -> Odd:
 
 
 def _how_to_name(text: str, user_agent: str, unread: Sequence[str]) -> str:
-    """Return how to write the names in `text`, "" if that is not certain.
+    """Return advice on how to write the names in `text`; "" if that is not certain.
 
-    The known crawlers among them that are not read are `unread`.
+    `unread` has the known crawlers in `text` that are not read.
     """
     token = product_token(text)
     if _PRODUCT.match(text) or "(" in text:
         if token.lower() != user_agent:
-            return f': of a User-Agent header, write the name alone, "{token}"'
+            return f'; write only the name in the User-Agent header, "{token}"'
     elif all(map(is_known, filter(None, _BETWEEN_NAMES.split(text)))):
-        return ": write one user-agent line for each name"
-    return f': write a line for "{unread[0]}" alone' if unread else ""
+        return "; write one user-agent line for each name"
+    return f'; write a line for "{unread[0]}" alone' if unread else ""
 
 
 def is_policy(user_agent: str) -> bool:
-    """Whether an agent is a token of policy, and no crawler."""
+    """Return whether a user agent is a policy token, and not a crawler."""
     return user_agent.startswith(_POLICY)
 
 
 def name_of(value: bytes, user_agent: str) -> str:
-    """Return a well-known crawler's name as the `value` of a user-agent line has it, else `agent`.
+    """Return a well-known crawler's name as the `value` of a user-agent line spells it.
 
-    It differs from the agent that is read if it has a digit, as MJ12bot has.
+    It differs from `user_agent`, the token that is read, if it has a digit, as in MJ12bot. If
+    `value` is not the name of a well-known crawler, return `user_agent`.
     """
     name = value.decode("utf-8", "replace").partition("/")[0].removesuffix("*")
     return name if len(name) > len(user_agent) and is_known(name) else user_agent
 
 
 def _names_one_crawler(text: str, user_agent: str) -> bool:
-    """Whether a name with what follows it means the crawler that its group is for.
+    """Return whether `text` means the crawler whose token `user_agent` is read from it.
 
-    MJ12bot means it, as its operator documents the name so, Googlebot* (Google's page), and a name
-    with its version and comments. A browser's header does not: its group is for "Mozilla".
+    This is true for MJ12bot, whose operator documents this name, for Googlebot* (Google's page),
+    and for a name with its version and comments. It is false for a browser's header, from which
+    "Mozilla" is read.
     """
     if is_known(text.partition("/")[0].removesuffix("*")):
         return True
@@ -594,7 +625,7 @@ def _names_one_crawler(text: str, user_agent: str) -> bool:
 
 
 def _code_points(text: str) -> str:
-    """Name the characters past ASCII by their code points: many cannot be seen, or look alike."""
+    """Name the characters past ASCII by code points, because many are invisible or look alike."""
     odd = [f"U+{ord(char):04X}" for char in dict.fromkeys(text) if not char.isascii()]
     if not odd:
         return ""
@@ -602,5 +633,5 @@ def _code_points(text: str) -> str:
 
 
 def text_of(raw: bytes) -> str:
-    """Return bytes of a file as printable text of bounded length."""
+    """Return bytes of a file as printable text, cut after 200 characters."""
     return shown(raw.decode("utf-8", "backslashreplace"))

@@ -116,7 +116,7 @@ def test_archive_is_not_read_as_rules_and_other_files_get_a_note(line: str, tmp_
         status, said = tried(body)
         assert status == 2
         assert "this is an archive; take the robots.txt files out of it first" in said
-    no_rules = "not a robots.txt; lines of it that are read as rules: 0"
+    no_rules = "not a robots.txt; number of its lines that are read as rules: 0"
     for body, note, times in (
         (b"<html><body>Not here</body></html>\n", f"this is a web page, {no_rules}", 1),
         (

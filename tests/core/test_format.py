@@ -120,7 +120,7 @@ def test_bytes_past_the_limit_are_ignored() -> None:
 def test_line_cut_at_any_limit_is_parsed_and_remarked_on(limit: int) -> None:
     robots = RobotsTxt.parse(b"user-agent: *\ndisallow: /abc", max_bytes=limit)
     assert robots.allowed(ROOT + "axx", "x") == (limit < 25)
-    said = f"line {1 + (limit > 13)}: the file was cut here, after {limit} bytes; this line may have lost its end"
+    said = f"line {1 + (limit > 13)}: the file was cut here, after {limit} bytes; the end of this line may be missing"
     assert str(robots.remarks[-1]) == said
 
 

@@ -94,7 +94,7 @@ disallow: https://www.example.com/private/    no leading slash    without scheme
 disallow: $    no leading slash
 disallow: /a /b    space in a path
 disallow: /a\t/b    space in a path
-disallow: /a, /b    several paths    one rule a line
+disallow: /a, /b    several paths    one rule on each line
 disallow: /a,/b    several paths
 disallow: /a/ ,/b/,/c/    several paths
 disallow: /a%2520b/    encoded twice    "%2520" looks encoded twice
@@ -106,7 +106,7 @@ dissallow: /x    typo
 disallowed: /x    typo
 site-map: http://e.com/1    typo
 sitemaps: http://e.com/2    typo
-DisallowAITraining: /x    another field read as a rule    reads it as "Disallow: /x"
+DisallowAITraining: /x    another field read as a rule    reads this field as the rule "Disallow: /x"
 disallow /x    missing colon
 crawl-delay: 3    field of other crawlers
 noindex: /x    noindex    use a robots meta tag or the header X-Robots-Tag
@@ -117,7 +117,7 @@ xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx: /x    unknown field
 these are words    ignored
 caf\xe9 is a word # and this a comment    ignored
 disallow: /x#section    comment within a path    the rule is "Disallow: /x"
-disallow: /[a-z]+/    regular expression    "[a-z]+" is matched as it stands
+disallow: /[a-z]+/    regular expression    "[a-z]+" is matched literally
 disallow: /[^0-9]?    regular expression    "[^0-9]?" is
 disallow: /[A-Za-z0-9_]x    regular expression    "[A-Za-z0-9_]" is
 disallow: /a(.*)    regular expression    "(.*" is
@@ -133,11 +133,11 @@ disallow: /p/\\d{8}/    regular expression
 disallow: /a.*b    regular expression
 disallow: /video/.*    regular expression
 disallow: /p$more    dollar within a path
-allow: /a/index.html    index page    takes it for the directory "/a/", too; others may not
+allow: /a/index.html    index page    also allows the directory "/a/"; other crawlers may not
 disallow: /caf\xe9    not UTF-8    is matched byte by byte; save the file as UTF-8
 \0disallow: /secret/    not UTF-8    the line ends at a NUL byte; save
 disallow: /a\0b    not UTF-8    the line ends at a NUL byte; save
-sitemap: https://e.com/\xe9    not UTF-8    each byte past ASCII counts as % and its code
+sitemap: https://e.com/\xe9    not UTF-8    each byte past ASCII is read as % and its code
 user-agent: b\xf6t    name read in part    Google reads "b"
 disallow: /a\ufffdb    path not escaped    /a%EF%BF%BDb
 disallow: /menü    path not escaped    /men%C3%BC
@@ -145,45 +145,45 @@ sitemap: /sitemap.xml    bad sitemap
 sitemap: https://a.example/1\thttps://a.example/2    bad sitemap    not one
 sitemap: https://e.com/a.xml https://e.com/b.xml    bad sitemap    not one
 sitemap: https://a.example/1,https://a.example/2    bad sitemap    not one
-Sitemap https://a.example/1    bad sitemap    URL: //a.example/1, since no colon stands after "Sitemap"
-sitemap\tftp://a.example/1    bad sitemap    no colon stands after "sitemap"
+Sitemap https://a.example/1    bad sitemap    URL: //a.example/1, because there is no colon after "Sitemap"
+sitemap\tftp://a.example/1    bad sitemap    there is no colon after "sitemap"
 license: /l.xml    bad license
 llm-policy: x    unknown field
-user-agent: bot2000    name read in part    in "bot2000", Google reads "bot": a name ends
-user-agent: Foo Bar    name read in part    reads "foo": a name ends where anything but letters, "-"
+user-agent: bot2000    name read in part    in "bot2000", Google reads "bot", because a name ends
+user-agent: Foo Bar    name read in part    reads "foo", because a name ends before the first character that is not a letter, "-"
 user-agent: Mail.RU_Bot    name read in part    in "Mail.RU_Bot", Google reads "mail"
-user-agent: 008    name read in part    in "008", Google reads no name: a name ends
+user-agent: 008    name read in part    in "008", Google reads no name, because a name ends
 user-agent: 200PleaseBot    name read in part    Google reads no name
 user-agent: Spinn3r    name read in part    Google reads "spinn"
 user-agent: Sogou web spider    name read in part    Google reads "sogou"
 user-agent: archive.org_bot    name read in part    Google reads "archive"
 user-agent: panscient.com    name read in part    Google reads "panscient"
-user-agent: Crawl4AI    name read in part    the crawler itself may read it whole
+user-agent: Crawl4AI    name read in part    the crawler itself may read the whole name
 user-agent: KIT-Fireball/2.0 libwww/5.0a    name read in part    "kit-fireball"
 user-agent: TurnitinBot*    name read in part    "turnitinbot"
-user-agent: Yahoo! Slurp    user agent cut    this is for "yahoo", not for "Yahoo! Slurp": write a line for "Slurp" alone
+user-agent: Yahoo! Slurp    user agent cut    this is for "yahoo", not for "Yahoo! Slurp"; write a line for "Slurp" alone
 user-agent: AhrefsBot,SlySearch    user agent cut    this is for "ahrefsbot"
 user-agent: SlySearch,AhrefsBot    user agent cut    write a line for "AhrefsBot" alone
 user-agent: Google Extended    user agent cut    ; did you mean Google-Extended?
 user-agent: Yandex Bot    user agent cut    ; did you mean YandexBot?
 user-agent: Bingbot Mobile    user agent cut    this is for "bingbot"
 user-agent: * x    user agent cut    this is for "*"
-user-agent: undefined    value that a program lacked    a program wrote "undefined" in place of a name
+user-agent: undefined    value that a program lacked    a program wrote "undefined" instead of a name
 user-agent: null    value that a program lacked
 user-agent: None    value that a program lacked
 user-agent: NaN    value that a program lacked
 user-agent: [object Object]    value that a program lacked
 user-agent: ${name}    value that a program lacked
 user-agent: {{ crawler }}    value that a program lacked
-user-agent: GPTBot CCBot    user agent cut    : write one user-agent line for each name
-user-agent: GPTBot; CCBot    user agent cut    : write one user-agent line for each name
-user-agent: GPTBot\x7cCCBot    user agent cut    : write one user-agent line for each name
-user-agent: GPTBot, 7    user agent cut    : a name ends where anything but letters, "-"
-user-agent: bot (a, b)    name read in part    : a name ends where anything but letters, "-"
-user-agent: Google*    name read in part    : a name ends where
+user-agent: GPTBot CCBot    user agent cut    ; write one user-agent line for each name
+user-agent: GPTBot; CCBot    user agent cut    ; write one user-agent line for each name
+user-agent: GPTBot\x7cCCBot    user agent cut    ; write one user-agent line for each name
+user-agent: GPTBot, 7    user agent cut    , because a name ends before the first character that is not a letter, "-"
+user-agent: bot (a, b)    name read in part    , because a name ends before the first character that is not a letter, "-"
+user-agent: Google*    name read in part    , because a name ends before
 user-agent: Googlebot*, x    user agent cut    this is for "googlebot"
-user-agent: * Allow: / Sitemap: /s    user agent cut    : write one directive a line
-user-agent: *<br>Disallow: /a<br>    no user agent    : write one directive a line
+user-agent: * Allow: / Sitemap: /s    user agent cut    ; write one directive a line
+user-agent: *<br>Disallow: /a<br>    no user agent    ; write one directive a line
 user-agent: *bot    no user agent
 user-agent:    no user agent
 user-agent: GPT-Bot    name of no crawler    ; did you mean GPTBot?
@@ -192,13 +192,13 @@ user-agent: ChatGPT    name of no crawler    ; did you mean ChatGPT-User?
 user-agent: claude    name of no crawler    mean Claude-SearchBot or ClaudeBot or Claude-User?
 user-agent: Bing    name of no crawler    ; did you mean Bingbot?
 user-agent: Googlebot_News    name of no crawler    ; did you mean Googlebot-News?
-crawl-delay: 10s    unused field    it is no number of seconds
-request-rate: 1/5    field of other crawlers    "request-rate"; others do
+crawl-delay: 10s    unused field    its value is not a number of seconds
+request-rate: 1/5    field of other crawlers    "request-rate"; other crawlers use it
 request-rate: 500/1d 0800-1900    field of other crawlers
 visit-time: 0600-0845    field of other crawlers
 host:    unused field    it is empty
-revisit-after: 7    unused field    does not use the field "revisit-after"
-user-agent: all    name of no crawler    for a crawler "all" alone; write "*" for all
+revisit-after: 7    unused field    ignores the field "revisit-after"
+user-agent: all    name of no crawler    only a crawler "all" follows this group; write "*" for all
 user-agent: Any    name of no crawler    "*" for all
 user-agent: everyone    name of no crawler    "*" for all
 user-agent: All-Robots    name of no crawler    "*" for all
@@ -206,19 +206,19 @@ user-agent: bots    name of no crawler    "*" for all
 user-agent: crawler    name of no crawler    "*" for all
 user-agent: all bots    user agent cut    "*" for all
 disallow: /assets/*.JS$    style or script    "Disallow: /assets/*.JS$" keeps
-user-agent: Mozilla/5.0 (compatible; bingbot/2.0; +http://b.example)    user agent cut    alone, "bingbot"
-user-agent: Mozilla/5.0 (X11; Linux x86_64)    name read in part    Google reads "mozilla": a name ends
-user-agent: Mozilla/4.0 (compatible; BullsEye; Windows 95)    name read in part    write the name alone, "BullsEye"
-user-agent: DoCoMo/2.0 (compatible; Googlebot/2.1)    user agent cut    write the name alone, "Googlebot"
+user-agent: Mozilla/5.0 (compatible; bingbot/2.0; +http://b.example)    user agent cut    User-Agent header, "bingbot"
+user-agent: Mozilla/5.0 (X11; Linux x86_64)    name read in part    Google reads "mozilla", because a name ends
+user-agent: Mozilla/4.0 (compatible; BullsEye; Windows 95)    name read in part    write only the name in the User-Agent header, "BullsEye"
+user-agent: DoCoMo/2.0 (compatible; Googlebot/2.1)    user agent cut    write only the name in the User-Agent header, "Googlebot"
 user-agent: Googlebot (+http://x), CCBot    user agent cut    write a line for "CCBot" alone
 us\u0435r-agent: x    misspelt field    (with U+0435), so the line is ignored
-user-agent: GPTB\u043et    user agent cut    (with U+043E): a name ends
-disallow: /admin/<br>    odd character in a path    (<br>): no URL
-disallow: /\u0430dmin/    odd character in a path    (with U+0430): no URL
-disallow: /admi\u03bd    odd character in a path    (with U+03BD): no URL
-disallow: /tmp\u200b/    odd character in a path    (with U+200B): no URL
-disallow: /tmp\u200d/    odd character in a path    (with U+200D): no URL
-disallow: /tmp\xc2\xa0    odd character in a path    (with U+00A0): no URL
+user-agent: GPTB\u043et    user agent cut    (with U+043E), because a name ends
+disallow: /admin/<br>    odd character in a path    (<br>); no URL
+disallow: /\u0430dmin/    odd character in a path    (with U+0430); no URL
+disallow: /admi\u03bd    odd character in a path    (with U+03BD); no URL
+disallow: /tmp\u200b/    odd character in a path    (with U+200B); no URL
+disallow: /tmp\u200d/    odd character in a path    (with U+200D); no URL
+disallow: /tmp\xc2\xa0    odd character in a path    (with U+00A0); no URL
 disallow: /a\u2215\uff0fb    odd character in a path    (with U+2215, U+FF0F)
 disallow: \u201c/x\u201d    no leading slash    (with U+201C, U+201D)
 disallow:\u200b/x    no leading slash    (with U+200B)
@@ -275,12 +275,12 @@ def test_colon_that_is_none_is_named() -> None:
 
 
 OF_SEVERAL = r"""
-user-agent: a|disallow: /|user-agent: Google-Agent|disallow: /|user-agent: ChatGPT-User|disallow: /x    3 crawler that may ignore it    in spite of the rules: Google-Agent, ChatGPT-User
+user-agent: a|disallow: /|user-agent: Google-Agent|disallow: /|user-agent: ChatGPT-User|disallow: /x    3 crawler that may ignore it    as their operators state: Google-Agent, ChatGPT-User
 user-agent: google-geminiNotebook|disallow: /    1 crawler that may ignore it    Google-GeminiNotebook
 user-agent: FeedFetcher-Google|disallow: /    1 crawler that may ignore it    FeedFetcher-Google
 content-usage: train-ai=n|user-agent: *|allow: /    1 rule before any group    a Content-Usage line before the first user-agent line is ignored
 content-signal: ai-train=no|user-agent: *|allow: /    1 field of other crawlers
-user-agent: *|content-signal: ai-train=no|allow: /||user-agent: __usage_ai-training|disallow: /|allow: /open/    5 policy token, 2 field of other crawlers    "__usage_ai-training" is a token of policy
+user-agent: *|content-signal: ai-train=no|allow: /||user-agent: __usage_ai-training|disallow: /|allow: /open/    5 policy token, 2 field of other crawlers    "__usage_ai-training" is a policy token
 user-agent: *|disallow: /x|user-agent: __usage_ai-training|disallow: /y    3 policy token    of 2026-10-30
 user-agent: GPTBot|content-usage: train-ai=y||user-agent: *|content-usage: train-ai=n|allow: /    4 joined groups, 5 field of other crawlers
 disallow: /|user-agent: *|disallow: /x    1 rule before any group    is ignored
@@ -294,8 +294,8 @@ u\0\0\0s\0\0\0    1 no robots file    this is UTF-16 or UTF-32 (
 \0\0\0\0    1 no robots file    this is another text
 \0disallow: /    1 no robots file    this is another text
 \xfe\xff\0u\0s\0e\0r\0:\0*    1 no robots file    ; save it as UTF-8
-\x7fELF\0\0\1\2|nothing: here\0    1 no robots file    this is another text, not a robots.txt; lines
-{"error":"forbidden"}|    1 no robots file    another text, not a robots.txt; lines of it that are read as rules: 0
+\x7fELF\0\0\1\2|nothing: here\0    1 no robots file    this is another text, not a robots.txt; number of its lines
+{"error":"forbidden"}|    1 no robots file    another text, not a robots.txt; number of its lines that are read as rules: 0
 {"User-agent": "*",|"Disallow": "/"}    1 no robots file    this is another text
 \xef\xbb\xbf [1,|2]    1 no robots file    this is another text
 <head><title>x</title>|x    1 no robots file    a web page
@@ -307,13 +307,13 @@ Forbidden    1 no robots file    this is another text
 <html><pre>|user-agent: *|disallow: /a|disallow: /b    1 no robots file    that are read as rules: 2
 user-agent: b|disallow: /|user-agent: a|    3 group without rules    "a" may fetch everything
 user-agent: *7|    1 no user agent    "*7" names
-user-agent: *|disallow: /b|user-agent: MJ12bot|disallow: /x    3 own group    is not for MJ12bot, so
-user-agent: MJ12bot|    1 group without rules    no rules follow: "MJ12bot" may
+user-agent: *|disallow: /b|user-agent: MJ12bot|disallow: /x    3 own group    do not apply to MJ12bot, which
+user-agent: MJ12bot|    1 group without rules    no rules follow, so "MJ12bot" may
 user-agent: a|crawl-delay: 3||user-agent: b|user-agent: c|# d|user-agent: d|disallow: /    4 joined groups    all have
 user-agent: a|sitemap: https://a.example/s.xml|user-agent: b|disallow: /x    3 joined groups    no rule stands
 user-agent: a|crawl-delay: 9||user-agent: b|crawl-delay: 1    1 group without rules, 4 group without rules    "a" may
-user-agent: a|user-agent: b|disallow: /x||user-agent: a|allow: /x|    3 shadowed rule, 5 group in parts    for a: "Allow: /x" in line 6 matches
-user-agent: a|user-agent: b|disallow: /x||user-agent: a|user-agent: b|allow: /x    3 shadowed rule, 5 group in parts    for a, b: "
+user-agent: a|user-agent: b|disallow: /x||user-agent: a|allow: /x|    3 shadowed rule, 5 group in parts    for a, because "Allow: /x" in line 6 matches
+user-agent: a|user-agent: b|disallow: /x||user-agent: a|user-agent: b|allow: /x    3 shadowed rule, 5 group in parts    for a, b, because "
 user-agent: *|disallow: /x|disallow: /x    3 duplicate rule    is already in line 2
 """
 MANY_RULES = b"".join(b"disallow: /*/%s/%d?sort=*&page=\n" % (b"x" * 40, n) for n in range(300))
@@ -506,7 +506,7 @@ def test_a_group_of_its_own_that_drops_rules_of_all_names_what_it_opens() -> Non
     own = "user-agent: Googlebot|user-agent: a|disallow: /cart|disallow: /admin"
     (finding,) = findings(HEAD + body_of(shared + own))
     assert (finding.level, finding.kind, finding.line) == (NOTE, "own group", 6)
-    assert "is not for googlebot, a, so this is open there: /c, /d;" in finding.text
+    assert "do not apply to googlebot, a, which may fetch /c, /d;" in finding.text
 
 
 def test_each_kind_has_an_id_and_a_section_of_its_page_under_its_level() -> None:
@@ -580,9 +580,7 @@ def test_a_sitemap_is_judged_by_the_rules_of_the_site_that_the_file_came_from() 
     body = HEAD + b"disallow: /m\nsitemap: https://cdn.e.com/m.xml\nsitemap: http://e.com/m.xml"
     (finding,) = findings(body, site=Origin.of("https://e.com/"))
     assert (finding.line, finding.kind) == (4, "sitemap disallowed")
-    expected = (
-        '*, Bingbot, Googlebot may not fetch this sitemap: "Disallow: /m" in line 2 forbids it'
-    )
+    expected = '*, Bingbot, Googlebot may not fetch this sitemap, because "Disallow: /m" in line 2 disallows it'
     assert finding.text == expected
     (other,) = findings(HEAD + b"disallow: /m\nsitemap: https://e.com/m.xml")
     assert other.text == f"{expected}, if this is the robots.txt of e.com"
@@ -597,6 +595,6 @@ def test_site_that_a_misspelt_line_closes_to_everybody_stands_first(field: str) 
     first = findings(body)[0]
     assert (first.line, first.kind) == (4, "search engine shut out")
     assert first.text.startswith("Googlebot, Bingbot, Applebot, DuckDuckBot, ")
-    assert first.text.endswith("as line 3 is no user-agent line")
+    assert first.text.endswith("because line 3 is not a user-agent line")
     own = f"user-agent: *\ndisallow: /\n{field}: badbot\ndisallow: /x".encode()
     assert [one.kind for one in findings(own)][:1] == ["misspelt field"]
