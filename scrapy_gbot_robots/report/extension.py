@@ -22,6 +22,7 @@ from tempfile import TemporaryFile
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
+from scrapy.utils.asyncio import call_later
 
 from ..concurrency import run_in_thread
 from ..core.urls import Origin, shown
@@ -129,11 +130,15 @@ class StartRequests:
             self.first = self.first or f"{shown(request.url)}: {error.verdict}"
 
     def _look_at(self, request: Request) -> None:
-        if _IS_START in request.meta:
+        if _IS_START in request.meta and not self._came:
             self._came = True
-            self._signals.disconnect(self._count, signals.request_scheduled)
-            self._signals.disconnect(self._look_at, signals.response_received)
-            self._signals.disconnect(self._count_forbidden, request_forbidden)
+            # Not at once: the next handler would miss a signal whose handler disconnects itself.
+            call_later(0, self._disconnect)
+
+    def _disconnect(self) -> None:
+        self._signals.disconnect(self._count, signals.request_scheduled)
+        self._signals.disconnect(self._look_at, signals.response_received)
+        self._signals.disconnect(self._count_forbidden, request_forbidden)
 
 
 # The page

@@ -1,12 +1,16 @@
 """The crawl's summary and its HTML page: what they say of a crawl, where they go, and that they stay small."""
 
+from __future__ import annotations
+
 import re
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy import Request, Selector, Spider
+from scrapy import Request, Selector, Spider, signals
+from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.test import get_crawler
 
@@ -129,6 +133,35 @@ async def test_what_went_back_to_a_queue_is_counted(log: Any) -> None:
     assert stats(crawler)["gbot_robots/requests/given_back"] == 3
     end = "  3 requests that the crawl had taken went back to the scheduler's queue"
     assert end in summaries(log)[0].splitlines()
+
+
+class Listening(Pages):
+    """Notes each response after the plugin's own handlers, which were connected before."""
+
+    came: list[str]
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Listening:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.came = []
+        crawler.signals.connect(spider.listen, signals.spider_opened)
+        return spider
+
+    def listen(self) -> None:
+        self.crawler.signals.connect(self.came_in, signals.response_received)
+
+    def came_in(self, response: Response) -> None:
+        self.came.append(response.url)
+
+
+@in_reactor
+async def test_other_handlers_of_responses_miss_none() -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        urls = [site.url(f"/{n}") for n in range(3)]
+        crawler = await crawl(Listening, urls=urls)
+    spider = crawler.spider
+    assert isinstance(spider, Listening)
+    assert sorted(spider.came) == sorted([*urls, site.url("/robots.txt")])
 
 
 ALL = "robots.txt forbade all start requests"
