@@ -1,13 +1,13 @@
-"""The differences between two versions of a robots.txt, by user agent.
+"""Find the differences between two versions of a robots.txt, for each user agent.
 
-Only the lines that a crawler reads are compared: the rules of each user agent, its crawl delay and
-its lines about the use of content, merged as RFC 9309 2.2.1 merges groups. The order of groups and
-lines does not matter, and comments do not matter. A user agent without a group follows "*". A user
-agent with an empty group may fetch everything, so adding an empty group is a change.
+The comparison includes the rules of each user agent, its crawl delay and its lines about the use of
+content. Groups for the same user agent are merged (RFC 9309 2.2.1). The order of groups and lines
+does not matter, and comments do not matter. A user agent without a group follows "*". A user agent
+with an empty group may fetch everything, so adding an empty group is a change.
 
-Each version is read once. User agents that follow the same lines in both versions are compared
-together, once. The work has a limit, because both versions may be hostile: 16,000 user agents fit
-into 500 KiB.
+Each version is read once. If several user agents follow the same lines in the old version, and the
+same lines in the new version, they are compared once. The work has a limit because both versions
+may be hostile: a file of 500 KiB can name 16,000 user agents.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from .robots import RobotsTxt, every_group_of, size_of
 from .rules import Rules, closing_rule, content_lines_of, entries_of
 from .verdict import Rule
 
-# One unit of work is the time of reading one byte for one user agent. The whole limit takes
-# seconds.
+# The limit on the work of one comparison. Reading one byte for one user agent is one unit of work.
+# All these units together take a few seconds.
 MOST_WORK = 100_000_000
-# Units for merging and comparing one rule, in addition to the length of its pattern.
+# Merging and comparing one rule takes this many units, plus one unit for each character of its
+# pattern.
 _WORK_OF_RULE = 40
-# Units for reporting one line, which may concern many user agents.
+# Reporting one changed line takes this many units. The line may belong to many user agents.
 _WORK_OF_TEXT = 1_000
 
 _TURNED = {
@@ -34,16 +35,19 @@ _TURNED = {
 }
 _NOT_COMPARED = "not compared, because these files have too many rules for too many user agents"
 
-# The keys: is the group missing in the old version, and is it missing in the new version?
+# A key has two values: whether the group is missing in the old version, and whether the group is
+# missing in the new version.
 _GROUPS = {(True, False): "added", (False, True): "removed"}
 
 
 class Text(NamedTuple):
-    """A rule, a crawl delay or a line about the use of content, as in a robots.txt.
+    """One line of a robots.txt that was added or removed, or a sentence about a change.
 
     Attributes:
-        text: the whole line, normalised. It may be hostile.
-        line: the number of the first line with this text, from 1; None for a crawl delay.
+        text: the whole line in normal form, such as "Disallow: /a". A line comes from the
+            robots.txt, so it may be hostile.
+        line: the number of the first line with this text, from 1; None for a crawl delay or a
+            sentence.
     """
 
     text: str
@@ -51,17 +55,17 @@ class Text(NamedTuple):
 
 
 class AgentChange(NamedTuple):
-    """What changed for some user agents.
+    """A change that is the same for several user agents.
 
     Attributes:
         user_agents: product tokens in lower case, or "*", which comes first.
         removed: the lines that only the old version has for these user agents.
         added: the lines that only the new version has for these user agents.
         group: "added" or "removed" if only one version names the user agents; otherwise None.
-        full_disallow: True if only the new version disallows everything to the user agents, False
-            if only the old version does; otherwise None.
+        full_disallow: True if only the new version disallows every URL for the user agents, False
+            if only the old version disallows every URL; otherwise None.
         compared: False if comparing the lines of these user agents would take too long. In this
-            case only `group` is filled in, although other things may have changed.
+            case only `user_agents` and `group` are filled in, although lines may have changed.
     """
 
     user_agents: tuple[str, ...] = ()
@@ -73,11 +77,11 @@ class AgentChange(NamedTuple):
 
 
 def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[AgentChange]:
-    """Return the changes from `old` to `new`: first the changes for "*", then by user agent.
+    """Return the changes from `old` to `new`, sorted by user agent, with "*" at the beginning.
 
-    User agents with the same changes share one entry. The list is empty if every crawler reads the
-    same in both versions. `most_work` limits the work of comparing. Reading one version for one
-    user agent costs at most one unit for each byte of the version.
+    User agents with the same changes share one entry. The list is empty if every crawler follows
+    the same lines in both versions. `most_work` is the greatest work of the comparison, in units.
+    Reading one version for one user agent takes at most one unit for each byte of the version.
     """
     most_of_one = size_of(old) + size_of(new)
     was, now = _Version(old), _Version(new)
@@ -103,13 +107,14 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
 
 
 class _Reading(NamedTuple):
-    """The lines that a user agent reads in one version.
+    """The lines that a user agent follows in one version.
 
     Attributes:
         texts: the lines of the user agent's own groups, each with its number. If the version does
-            not name the user agent, `texts` has no rules, because the rules of "*" are not its own.
-        is_closed: whether everything is disallowed to the user agent. The rules of "*" count if the
-            version does not name it.
+            not name the user agent, `texts` has no rules, although the user agent follows the rules
+            of "*".
+        is_closed: whether every URL is disallowed for the user agent. If the version does not name
+            the user agent, the rules of "*" decide this.
         work: the units of work for reading and comparing these lines.
     """
 
@@ -119,17 +124,18 @@ class _Reading(NamedTuple):
 
 
 class _Version:
-    """A version of a robots.txt, read once."""
+    """A version of a robots.txt, which is read only once."""
 
     def __init__(self, robotstxt: RobotsTxt) -> None:
         self.groups = every_group_of(robotstxt)
-        # The lines of all user agents that the version does not name; None until they are needed.
+        # The reading that all user agents share if the version does not name them; None until the
+        # first question about such a user agent.
         self._not_named: _Reading | None = None
 
     def reading(self, user_agent: str) -> _Reading:
-        """Return the lines that `user_agent` reads.
+        """Return the lines that `user_agent` follows.
 
-        All user agents that the version does not name share one result, which is made once.
+        The result is one shared object for all user agents that the version does not name.
         """
         if user_agent in self.groups.user_agents:
             rules = self.groups.rules_for(user_agent)
@@ -142,10 +148,11 @@ class _Version:
 
 
 def _alike(was: _Version, now: _Version) -> dict[tuple[object, object], list[str]]:
-    """Group "*" and all user agents that a version names by the lines that they follow.
+    """Group the user agents by the lines that they follow in both versions.
 
-    A key has the lines in the old and in the new version; None means that the version does not name
-    the user agent.
+    The user agents are "*" and all names in the old or the new version. A key has two parts, one
+    for the lines in the old version and one for the lines in the new version. A part is None if
+    that version does not name the user agent.
     """
     together: dict[tuple[object, object], list[str]] = {}
     everyone = GLOBAL.decode("ascii")
@@ -156,7 +163,7 @@ def _alike(was: _Version, now: _Version) -> dict[tuple[object, object], list[str
 
 
 def _compared(group: str | None, was: _Reading, now: _Reading) -> AgentChange:
-    """Return the change from `was` to `now`; `group` is as in `AgentChange`."""
+    """Return the change from `was` to `now`. `group` has the same meaning as in `AgentChange`."""
     full_disallow = None
     if was.is_closed != now.is_closed:
         full_disallow = now.is_closed
@@ -191,7 +198,7 @@ def _only_in(texts: dict[str, int | None], others: dict[str, int | None]) -> tup
 
 
 def change_in_words(change: AgentChange) -> Iterator[tuple[str, Text]]:
-    """Yield the parts of a change, each as a sign and a text for people.
+    """Describe a change for people. Yield pairs of a sign and a text.
 
     The sign is "-" for a removed line and "+" for an added line. It is "!" if a full disallow
     begins or ends, and "?" if the lines were not compared.

@@ -1,34 +1,35 @@
-"""The fast reader: it reads only the lines of a robots.txt that one crawler follows.
+"""Read only those lines of a robots.txt that one crawler follows.
 
-`scan(body, user_agents)` returns the merged rules of the first user agent that has a group. The
-file may have 500 KiB and the groups of many crawlers. `EveryGroup` reads a file once for all user
-agents that the file names.
+This module is the fast reader. `scan(body, user_agents)` returns the merged rules of the first user
+agent that has a group. The file may have 500 KiB and the groups of many crawlers. `EveryGroup`
+reads a file once for all user agents that the file names.
 
-Plan:
+The reader works in three steps:
 
 1. Go through the lines once; go through a long file in blocks of lines. Outside the crawler's
    groups only user-agent lines matter, so a block without the word "user" is skipped as a whole. A
    long body in which no line begins with that word, such as an error page, is skipped as a whole.
 2. Inside the crawler's groups, a block in which every line begins with "Disallow: " is split in one
    step. In other blocks most lines begin with "Disallow: " or "Allow: ". Any other line is split at
-   its colon, and its field name is looked up among the usual spellings. If it is not found there,
-   the careful reader (lines.py) reads the line, unless its beginning shows that it cannot matter.
-3. Keep the paths of a group's rules as written, and join them into one text at the end
-   (patterns.py). So they are decoded and escaped once for the group and not once for each line.
+   its colon, and its field name is looked up among the usual spellings. If the name is not found
+   there, the careful reader (lines.py) reads the line. A line whose beginning shows that it cannot
+   matter is skipped.
+3. Keep the paths of a group's rules as written, and join all paths into one text at the end
+   (patterns.py). The text is decoded and escaped once, which is faster than once for each line.
 
 A worked example, for the user agents "mybot" and "*":
 
-    1  User-agent: mybot     a usual name and a wanted user agent, so a wanted group begins
-    2  Disallow: /a          the most usual name, so the path and the line number are kept
-    3  disalow: /b           an unusual name with a usual beginning, so the careful reader reads it
-    4  Sitemap: https://...  a usual name that does not matter to any group
-    5  User-agent: other     a rule comes before it, so a new group begins, which is not wanted
+    1  User-agent: mybot     the user agent is wanted, so a wanted group begins
+    2  Disallow: /a          the field name is the usual one, so path and line number are kept
+    3  disalow: /b           the field name is misspelt, so the careful reader reads the line
+    4  Sitemap: https://...  the field does not belong to a group, so the line is skipped
+    5  User-agent: other     rules stand above, so a new group begins; this group is not wanted
 
-Warning: the careful reader is the specification. A shortcut may skip only lines that the careful
-reader would ignore for these user agents; tests/fuzz compares both readers.
+The careful reader is the specification of the fast reader. A shortcut may skip only lines that the
+careful reader would ignore for these user agents. The tests in tests/fuzz compare both readers.
 
-Boundary: no remarks and no sitemaps. `Content-Usage` and `Content-Signal` lines are collected as
-written.
+This module makes no remarks and does not read sitemap lines. It keeps `Content-Usage` and
+`Content-Signal` lines as written.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ from .patterns import NO_PATTERNS, Patterns
 from .rules import Rules
 from .verdict import IGNORES_ROBOTS, NO_GROUP
 
-# Google's parser has one kind, "unused", for these fields. This reader has a kind for each.
+# Google's parser has one kind of line, UNUSED, for all these fields. This module has one kind for
+# each field. The numbers are negative, so they differ from the kinds in lines.py.
 _DELAY = -1
 _USAGE = -2
 _SIGNAL = -3
@@ -83,7 +85,10 @@ def _usual_ways() -> dict[bytes, int]:
 
 
 def _beginnings() -> tuple[bytes, ...]:
-    """Return all field names that matter to a group, with their misspellings, in lower case."""
+    """Return the names of all fields that belong to a group, and their misspellings.
+
+    The names are in lower case.
+    """
     names = [*_OWN]
     for kind, name, typos in FIELDS:
         if kind != SITEMAP:
@@ -96,14 +101,17 @@ _USUAL = _usual_ways()
 _AGENT_LINE = b"user"
 _ENDS_LINE = b"\r\n"
 _WHITE = b" \t\v\f"
-# After this many words "user" without a user-agent line, the body is read line by line.
+# The search for a user-agent line looks at this many places with the word "user". If no place is
+# the beginning of a line, the body is read line by line.
 _MOST_PLACES = 1_000
-# How many bytes before the word are checked. If all are white space, this may be a user-agent line.
+# The search looks at this many bytes before the word "user". If all of them are white space, the
+# line may be a user-agent line.
 _MOST_INDENT = 100
 # A line matters only if it begins with one of these names.
 _BEGINNINGS = _beginnings()
-# The first bytes of lines that matter before a wanted group, and of lines that matter inside it.
+# Before a wanted group, only lines that begin with one of these bytes matter.
 _BEFORE_GROUP = frozenset(bytes((byte,)) for byte in b"uUcC" + _WHITE)
+# Inside a wanted group, only lines that begin with one of these bytes matter.
 _IN_GROUP = _BEFORE_GROUP.union(
     (name[:1] for name in _BEGINNINGS), (name[:1].upper() for name in _BEGINNINGS)
 )
@@ -113,18 +121,31 @@ _RUN = b"Disallow: "
 _RUN_BYTES = len(_RUN)
 _ALLOW_LINE = b"Allow: "
 _ALLOW_BYTES = len(_ALLOW_LINE)
-# bytes; a longer body is searched for user-agent lines before it is split into lines
+# A body with more bytes is searched for user-agent lines before it is split into lines.
 _LONG = 4_096
-_HASH, _NUL = b"#\0"  # `35 in text` is much faster than `b"#" in text`
+_HASH, _NUL = b"#\0"  # These are numbers. `35 in text` is much faster than `b"#" in text`.
 
 
 class ScannedGroup:
-    """One group: its user agents, and the paths of its rules as written, with line numbers.
+    """A group of a robots.txt, in the form in which the fast reader collects it.
 
-    Each user agent has the number of the line that names it. A crawl delay or a `Content-` line
-    applies only to the user agents that are named above it. A `Content-Usage` line applies only to
-    the run of user-agent lines above it, which it ends (draft-ietf-aipref-attach-05, 3). For other
-    lines, only a rule ends the run.
+    A crawl delay or a `Content-` line applies only to the user agents that are named above it in
+    the group. A run is a sequence of user-agent lines. A `Content-Usage` line applies only to the
+    run above it, and ends this run (draft-ietf-aipref-attach-05, 3). For all other lines, only a
+    rule ends the run.
+
+    Attributes:
+        user_agents: the user agents, each with the number of the line that first names it.
+        allows: the paths of the allow rules, as written.
+        allow_lines: the line number of each allow rule.
+        disallows: the paths of the disallow rules, as written.
+        disallow_lines: the line number of each disallow rule.
+        own_lines: the crawl delays and `Content-` lines, each as its kind, its line number, the
+            line as written, and the number of the run above it.
+        run: the number of the current run of user-agent lines, from 0.
+        has_usage: whether a `Content-Usage` line follows the current run.
+        runs: the numbers of the runs that name a user agent. A user agent that is only in the first
+            run is left out.
     """
 
     __slots__ = (
@@ -145,15 +166,13 @@ class ScannedGroup:
         self.allow_lines: list[int] = []
         self.disallows: list[bytes] = []
         self.disallow_lines: list[int] = []
-        # Crawl delays and `Content-` lines: the kind, the line number, the line, and its run.
         self.own_lines: list[tuple[int, int, bytes, int]] = []
-        self.run = 0  # the number of the current run of user-agent lines
-        self.has_usage = False  # True after a `Content-Usage` line of the current run
-        # The runs of each user agent. A user agent that is only in the first run is left out.
+        self.run = 0
+        self.has_usage = False
         self.runs: dict[bytes, set[int]] = {}
 
     def add_agent(self, user_agent: bytes, line: int) -> None:
-        """Add a user agent, which line number `line` names."""
+        """Add the user agent of a user-agent line. `line` is the number of that line."""
         if self.run:
             first = {0} if user_agent in self.user_agents else set()
             self.runs.setdefault(user_agent, first).add(self.run)
@@ -166,7 +185,10 @@ class ScannedGroup:
             self.has_usage = True
 
     def end_run(self) -> None:
-        """Prepare for the next user-agent line, whichever user agent it names."""
+        """Begin a new run if the current run has a `Content-Usage` line.
+
+        The reader calls this at every user-agent line, before it adds the user agent.
+        """
         if self.has_usage:
             self.run += 1
             self.has_usage = False
@@ -174,8 +196,8 @@ class ScannedGroup:
     def add_run(self, block: bytes, before: int) -> bool:
         """Add the rules of a block if each of its lines begins with "Disallow: ".
 
-        The caller has checked the first line. `before` is the number of lines before the block.
-        Return whether the rules were added.
+        The caller has checked that the first line of the block begins in this way. `before` is the
+        number of lines of the file before the block. Return whether the rules were added.
         """
         paths = block[_RUN_BYTES:].removesuffix(b"\n").split(b"\n" + _RUN)
         if len(paths) <= block.count(b"\n", 0, -1):
@@ -185,9 +207,9 @@ class ScannedGroup:
         return True
 
     def own_lines_before(self, user_agent: bytes) -> int:
-        """Return how many crawl delays and `Content-` lines stand above the name of `user_agent`.
+        """Return the number of crawl delays and `Content-` lines above the name of `user_agent`.
 
-        These lines do not apply to it.
+        These lines do not apply to `user_agent`.
         """
         return bisect_left(self.own_lines, self.user_agents[user_agent], key=itemgetter(1))
 
@@ -212,10 +234,10 @@ def scan(body: bytes, user_agents: tuple[bytes, ...]) -> Rules:
 
 
 class EveryGroup:
-    """The groups of a robots.txt, read once for all user agents.
+    """All groups of a robots.txt. The file is read once for all user agents.
 
     Attributes:
-        user_agents: all user agents that the file names, in lower case, "*" included.
+        user_agents: all user agents that the file names, in lower case, including "*".
     """
 
     def __init__(self, body: bytes) -> None:
@@ -223,16 +245,16 @@ class EveryGroup:
         reader.read(body)
         self._signals = reader.signals
         self._groups = reader.groups
-        self._named: dict[str, list[int]] = {}  # user agent -> the numbers of its groups
+        self._named: dict[str, list[int]] = {}  # the numbers of the groups by user agent
         for number, group in enumerate(reader.groups):
             for user_agent in group.user_agents:
                 self._named.setdefault(user_agent.decode("ascii"), []).append(number)
         self.user_agents = self._named.keys()
 
     def lines_followed(self, user_agent: str) -> tuple[tuple[int, ...], ...] | None:
-        """Return a key that two user agents share if they follow the same lines.
+        """Return a key for the lines that a user agent follows; None if the file does not name it.
 
-        Return None if the file does not name the user agent.
+        Two user agents with the same key follow the same lines.
         """
         if user_agent not in self._named:
             return None
@@ -256,7 +278,7 @@ class EveryGroup:
 
 
 class _Scan:
-    """One pass through a file that collects the groups of some user agents.
+    """A single pass through a file, in which the groups of some user agents are collected.
 
     Attributes:
         groups: the groups that were found, in file order.
@@ -267,7 +289,7 @@ class _Scan:
 
     def __init__(self, user_agents: tuple[bytes, ...]) -> None:
         self._agents = user_agents
-        # The group of the current line; None if that group is not wanted.
+        # The group of the current line; None if the group is for none of the user agents.
         self._group: ScannedGroup | None = None
         self._number = 0  # the number of the last line that was read
         self._seen_agent = False
@@ -275,7 +297,10 @@ class _Scan:
         self.signals: list[ContentLine] = []
 
     def read(self, body: bytes) -> None:
-        """Read all of `body`. In a long body, blocks that cannot matter are only counted."""
+        """Read all of `body`.
+
+        If a block of a long body cannot matter, only the number of its lines is counted.
+        """
         text = without_bom(body)
         if len(text) <= _LONG and _NUL not in text:
             self._read_block(text)
@@ -289,9 +314,9 @@ class _Scan:
                 self._read_block(block)
 
     def _is_read_at_once(self, block: bytes) -> bool:
-        """Handle a block without reading each line, and return whether that was possible.
+        """Try to handle a block as a whole, without reading each line. Return whether this worked.
 
-        It is possible if the block cannot matter, or has only plain disallow lines.
+        This works if no line of the block matters, or if every line begins with "Disallow: ".
         """
         group = self._group
         if group is not None and not block.startswith(_RUN):
@@ -306,9 +331,9 @@ class _Scan:
     def _read_block(self, block: bytes) -> None:  # noqa: C901, PLR0912 - spelt out, for speed
         """Read each line of a block.
 
-        A user-agent line changes the group; any other line adds to the group if it is wanted. A
-        line whose first byte shows that it cannot matter is skipped. Usual spellings of the field
-        name are looked up; `read_line` reads lines with other spellings.
+        A user-agent line may begin a new group. Any other line is added to the current group, if
+        the group is wanted. A line whose first byte shows that it cannot matter is skipped. If the
+        spelling of a field name is not a usual one, `read_line` reads the line.
         """
         kind_of, group, number = _USUAL.get, self._group, self._number
         if group is not None:
@@ -383,7 +408,7 @@ class _Scan:
 
 
 class _ScanForAll(_Scan):
-    """One pass through a file that collects the groups of all user agents."""
+    """A single pass through a file, in which the groups of all user agents are collected."""
 
     __slots__ = ()
 
@@ -403,9 +428,10 @@ class _ScanForAll(_Scan):
 
 
 def _may_have_agents(lower: bytes) -> bool:
-    """Return whether a text in lower case may have a user-agent line.
+    """Return whether a text may contain a user-agent line. The text is in lower case.
 
-    False is certain. It is the usual result for an error page, however long.
+    If the result is False, the text certainly contains no user-agent line. This is the usual result
+    for an error page, even for a long one.
     """
     place = -1
     for _ in range(_MOST_PLACES):

@@ -1,21 +1,24 @@
-"""The crawler that a name or a User-Agent header means, and which groups it follows.
+"""Find the crawler that a name or a User-Agent header means, and the groups that it follows.
 
-A crawler has one product token or several, the most specific one first. It follows the groups of
-its first token that has any. If no token has a group, it follows the groups of "*".
+A crawler has one or more product tokens, with the most specific token at the beginning. The crawler
+follows the groups of the first token that a group names. If no group names a token, the crawler
+follows the groups of "*".
 
-The product token is the name by which a robots.txt can address a crawler. In a User-Agent header
-the first product is the crawler, because products stand in the order of their significance, and a
-text in brackets is a comment (RFC 9110 10.1.5). But many crawlers imitate a browser, so that the
-browser's product stands first. Such a header is searched for a name that no browser has, the surest
-places first:
+The product token is the name by which a robots.txt can address a crawler. In a User-Agent header,
+the first product usually names the crawler, because the products are in order of significance. Text
+in parentheses is a comment (RFC 9110 10.1.5). But many crawlers imitate a browser, and then the
+first product is the browser's. In such a header, the following places are searched for a name that
+is not a browser's. The most reliable places are searched first. A name "sounds like a bot" if it
+contains "bot", "crawl", "spider" or "google".
 
-1. after "compatible": in "Mozilla/5.0 (compatible; Bot/2.1; +url)" it is Bot
-2. beside the comments, if the name sounds like a bot:
-   "Mozilla/5.0 (X11) AppleWebKit/537.36 (KHTML, like Gecko) Safari/537.36 Bot/1.0"
-3. in a comment, if it sounds like a bot and has a version:
-   "Mozilla/5.0 (X11; Linux x86_64; Bot/1.0)"
-4. any name beside the comments, and last a name in a comment that has a version or sounds like a
-   bot
+1. A name after "compatible", as in "Mozilla/5.0 (compatible; Bot/2.1; +url)".
+2. A name outside the comments that sounds like a bot, as in
+   "Mozilla/5.0 (X11) AppleWebKit/537.36 (KHTML, like Gecko) Safari/537.36 Bot/1.0".
+3. A name with a version, in a comment, that sounds like a bot, as in
+   "Mozilla/5.0 (X11; Linux x86_64; Bot/1.0)".
+4. Any other name outside the comments.
+5. Any other name with a version, in a comment.
+6. Any other name in a comment that sounds like a bot.
 
 Sources: RFC 9309 2.2.1 for tokens; Google's page ("Order of precedence for user agents"); Google's
 lists of common crawlers, special-case crawlers and user-triggered fetchers with their headers, as
@@ -49,7 +52,7 @@ _IGNORE_ROBOTS = """
     Google-GeminiNotebook Google-NotebookLM Google-Pinpoint GoogleProducer Google-Read-Aloud
     google-speakr Google-Site-Verification
 """.split()
-# The token that counts if no group names the crawler's own token.
+# If no group names the crawler on the left, Google tries the token on the right.
 _FALL_BACK = {
     "Googlebot-Image": ("Googlebot",),
     "Googlebot-Video": ("Googlebot",),
@@ -61,13 +64,14 @@ _FALL_BACK = {
     "AdsBot-Google-Mobile-Apps": ("AdsBot-Google",),
 }
 
-_TOKEN = r"[A-Za-z_-]+"  # noqa: S105 - of a product
+_TOKEN = r"[A-Za-z_-]+"  # noqa: S105 - a product token
 _PRODUCT = re.compile(rf"({_TOKEN})(/\S*)?")
-# A bracket after a backslash is text (RFC 9110 5.6.5).
+# A parenthesis after a backslash does not begin or end a comment (RFC 9110 5.6.5).
 _BRACKET = re.compile(r"(?<!\\)([()])")
 _COMPATIBLE = re.compile(r"compatible(?![\w-])[\s:]*", re.IGNORECASE)
-# Words that are not a crawler's name: an empty word, an address, the name of the header itself, and
-# "U", "I" and "N", by which old browsers show the strength of their encryption.
+# Words that are not the name of a crawler: an empty word, a URL or e-mail address, the name of the
+# header itself, and the letters "U", "I" and "N", by which old browsers show the strength of their
+# encryption.
 _NO_NAME = re.compile(r"[UIN]?\Z|\+|\S*(?:://|@)|user-agent:", re.IGNORECASE)
 BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 _BOT_WORDS = re.compile("bot|crawl|spider|google", re.IGNORECASE)
@@ -83,15 +87,16 @@ _BROWSER = frozenset(
     electron instagram fban fbav whale brave miuibrowser silk phantomjs qtwebengine docomo
     """.split()
 )
-# The header of an old phone's browser begins with the maker's name, and has one of these after it.
+# The browser of an old phone has the maker's name at the beginning of its header, and one of these
+# texts later in the header.
 _PHONES = re.compile(r"UP\.Browser|Profile/MIDP|Configuration/CLDC")
 
 
 class UserAgent(NamedTuple):
-    r"""A crawler, as a robots.txt can name it.
+    r"""A crawler, with the names by which a robots.txt can address it.
 
-    `UserAgent.of` makes one from a name. Set the fields yourself for a crawler that falls back from
-    one name to another.
+    `UserAgent.of` returns the crawler that a name or a header means. Set the fields yourself for a
+    crawler that falls back from one name to another, as in this example.
 
     >>> from scrapy_gbot_robots import RobotsTxt, UserAgent
     >>> mybot = UserAgent("mybot", ("mybot-news", "mybot"), heeds_global=False)
@@ -101,8 +106,8 @@ class UserAgent(NamedTuple):
 
     Attributes:
         name: the product token.
-        tokens: product tokens, tried in this order. The crawler follows the groups of the first
-            token that has any.
+        tokens: the product tokens, which are tried in this order. The crawler follows the groups of
+            the first token that a group names.
         heeds_global: whether the crawler follows the groups of "*" if no token has a group.
     """
 
@@ -114,10 +119,10 @@ class UserAgent(NamedTuple):
     def of(cls, user_agent: str | bytes | Iterable[str | bytes]) -> UserAgent:
         """Return the crawler that a product token or a whole User-Agent header names.
 
-        A crawler of Google has the tokens that Google documents. Any other crawler has the one
-        token in `user_agent` and follows "*" if no group names that token. If `user_agent` has no
-        token, the crawler follows only "*". A list of names makes one crawler, which tries the
-        tokens of all names in this order.
+        A crawler of Google has the tokens that Google documents. Any other crawler has one token,
+        which is the token in `user_agent`, and follows "*" if no group names this token. If
+        `user_agent` contains no token, the crawler follows only "*". If `user_agent` is a list of
+        names, the crawler tries the tokens of all these names, in the order of the list.
 
         >>> from scrapy_gbot_robots import UserAgent
         >>> UserAgent.of("mybot/1.2 (+https://example.com/bot)")
@@ -137,10 +142,10 @@ class UserAgent(NamedTuple):
             return _first_of([cls.of(name) for name in user_agent])
         header = as_text(user_agent)
         token = product_token(header)
-        # Two other names for Googlebot-Image in Google's pages.
+        # Google's pages have two other names for Googlebot-Image.
         is_favicon = token.lower() == "google" and "google favicon" in header.lower()
         if is_favicon or token.lower() == "googlebot-images":
-            token = "Googlebot-Image"  # noqa: S105 - of a product
+            token = "Googlebot-Image"  # noqa: S105 - a product token
         return _GOOGLE.get(token.lower()) or _one_token(token)
 
 
@@ -170,10 +175,11 @@ def _first_of(crawlers: Sequence[UserAgent]) -> UserAgent:
 
 @lru_cache(maxsize=1_000)
 def agents_heeded(user_agent: str | bytes | UserAgent) -> tuple[bytes, ...]:
-    """Return the user agents whose groups a crawler looks for, in this order.
+    """Return the user agents for which a crawler searches the groups, in this order.
 
-    They are product tokens in lower case, and last "*" if the crawler follows it. A product token
-    or a header as text means its one token, and "*". A crawler that ignores robots.txt has none.
+    The result contains the product tokens of the crawler in lower case, and "*" at the end if the
+    crawler follows "*". If `user_agent` is a token or a header as text, the result contains one
+    token and "*". For a crawler that ignores robots.txt, the result is empty.
     """
     if not isinstance(user_agent, UserAgent):
         user_agent = _one_token(product_token(user_agent))
@@ -185,10 +191,11 @@ def agents_heeded(user_agent: str | bytes | UserAgent) -> tuple[bytes, ...]:
 
 
 def product_token(user_agent: str | bytes) -> str:
-    """Return the product token in a User-Agent header, "" if there is none.
+    """Return the product token in a User-Agent header; "" if there is none.
 
-    The header may be only a token. A token has letters, "-" and "_" (RFC 9309 2.2.1), so "bot2000"
-    gives "bot", and "360bot" gives "". A browser's header gives its first word, usually "Mozilla".
+    The header may also be a token alone. A token consists of letters, "-" and "_" (RFC 9309 2.2.1),
+    so the result for "bot2000" is "bot", and the result for "360bot" is "". The result for the
+    header of a browser is the first word, usually "Mozilla".
     """
     header = as_text(user_agent).strip(" \t\"'")
     beside, comments = _parts_of(header)
@@ -206,17 +213,17 @@ def product_token(user_agent: str | bytes) -> str:
 
 
 def is_browser_like(user_agent: str | bytes) -> bool:
-    """Return whether the header is a browser's and names no crawler.
+    """Return whether the header is the header of a browser, and does not name a crawler.
 
-    No robots.txt can be expected to name a browser.
+    A robots.txt cannot be expected to name a browser.
     """
     return product_token(user_agent).lower() in _BROWSER
 
 
 def cut_token(user_agent: str) -> str | None:
-    """Return the product token if it is only the beginning of a name; otherwise None.
+    """Return the product token if the token is only the beginning of a name; otherwise None.
 
-    "bot2000/1.0" gives "bot", "my bot" gives "my", and "mybot/1.0" gives None.
+    The result for "bot2000/1.0" is "bot", for "my bot" it is "my", and for "mybot/1.0" it is None.
     """
     token = product_token(user_agent)
     names = BETWEEN_PRODUCTS.split(user_agent)
@@ -249,14 +256,16 @@ def _leading_token(text: str) -> str:
 
 
 def _parts_of(header: str) -> tuple[str, list[str]]:
-    """Split a header into the text beside its comments, and the comments.
+    """Return the text outside the comments of a header, and a list of the comments.
 
-    A comment inside a comment is a comment of its own. The text of a comment that is not closed
-    also counts as text beside the comments, because a header may have been cut.
+    A comment inside another comment is an item of its own in the list. A header may have been cut,
+    so the text of a comment that is not closed is also returned as text outside the comments.
     """
     beside: list[str] = []
     comments: list[list[str]] = []
-    around = [beside]  # the text and the open comments around the current piece, innermost last
+    # The text outside the comments and the open comments around the current piece. The innermost
+    # comment is at the end.
+    around = [beside]
     for piece in _BRACKET.split(header):
         if piece == "(":
             comments.append([])
@@ -271,9 +280,9 @@ def _parts_of(header: str) -> tuple[str, list[str]]:
 
 
 def _candidates(words: Iterable[str], comments: Iterable[str]) -> Iterator[str]:
-    """Yield the names in a browser's header that may be the crawler's.
+    """Yield the names in the header of a browser that may name a crawler.
 
-    The order is the order of the places in the docstring of this module.
+    The docstring of this module lists the places of these names, in the same order.
     """
     items = [re.split("[;,]", comment) for comment in comments]
     for of_one_comment in items:
@@ -293,7 +302,7 @@ def _names(products: Iterable[re.Match[str]]) -> list[str]:
 
 
 def _after_compatible(items: Iterable[str]) -> Iterator[str]:
-    """Yield the name after each "compatible" among the items of a comment."""
+    """Yield the name that follows the word "compatible" among the items of a comment."""
     is_next = False
     for item in items:
         name = item.strip()

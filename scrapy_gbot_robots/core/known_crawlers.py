@@ -1,11 +1,11 @@
-"""The well-known crawlers, as their operators describe them.
+"""List the well-known crawlers, as their operators describe them.
 
-To add a crawler, add a row. If the operator is new, also add its page and the day on which you read
-the page. A month without a day means that the row comes from the list of that month, and that the
-page was not read again. "Second hand" means that another author's description of the page was read.
-A crawler that falls back, as Applebot falls back to Googlebot, has several tokens: it follows the
-groups of the first token that has any, and otherwise the groups of "*". The commands `agents` and
-`lint` and the hints about names use this list.
+To add a crawler, add a row. If the operator is new, add its page as well, and the day on which you
+read the page. A month without a day means that the row comes from the list of that month, and that
+the page was not read again. "Second hand" means that a description by another author was read, and
+not the page itself. Some crawlers fall back to another token: Applebot falls back to Googlebot. The
+crawler then follows the groups of the first token that a group names, and otherwise the groups of
+"*". The commands `agents` and `lint`, and the hints about misspelt names, use this list.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ _CRAWLERS = {
         "MistralAI-Index": "Mistral",
         "meta-webindexer": "Meta",
     },
-    # Data for models. An "-Extended" token fetches nothing; it only lets sites give permission.
+    # Data for training models. No program with an "-Extended" name fetches pages. A site uses this
+    # name in its robots.txt to grant or deny the use of its pages.
     "AI training": {
         "GPTBot": "OpenAI",
         "ClaudeBot": "Anthropic",
@@ -73,7 +74,7 @@ _CRAWLERS = {
         "Google-Agent": "Google",
         "Google-GeminiNotebook": "Google",
     },
-    "ads": {  # the pages that advertisements lead to, and what advertisers use
+    "ads": {  # the pages to which advertisements link, and products for advertisers
         "OAI-AdsBot": "OpenAI",
         "meta-externalads": "Meta",
     },
@@ -91,7 +92,8 @@ _CRAWLERS = {
         "LinkedInBot": "LinkedIn",
     },
 }
-# The operators' own pages, and when they were read. No page of other operators is known.
+# The pages of operators about their crawlers, and the day or month of reading each page. For an
+# operator that is missing here, no page is known.
 _PAGES = {
     "Google": ("https://developers.google.com/crawling/docs/crawlers-fetchers", "2026-09"),
     "Microsoft": ("https://www.bing.com/webmasters/help", "2026-11"),
@@ -122,7 +124,8 @@ _PAGES = {
     "Cloudflare": ("https://developers.cloudflare.com/bots", "2026-08"),
     "X": ("https://developer.x.com/en/docs/tweets/optimize-with-cards/guides", "2026-11-28"),
 }
-# For these rows, a description by somebody else was read, of this day or month.
+# For these crawlers, a description by another author was read. The value is the day or month of the
+# description.
 _SECOND_HAND = {
     "Amzn-SearchBot": "2026-04-19",
     "Amzn-User": "2026-04-19",
@@ -136,7 +139,7 @@ _SECOND_HAND = {
     "LinkedInBot": "2026-11-28",
 }
 _FALL_BACK = {"Applebot": ("Googlebot",), "YandexBot": ("Yandex",)}
-# The operators state that these crawlers may ignore robots.txt, or generally do.
+# The operators state that these crawlers may ignore robots.txt, or that they generally ignore it.
 _DISOBEDIENT = {
     "ChatGPT-User",
     "Perplexity-User",
@@ -148,8 +151,8 @@ _DISOBEDIENT = {
 }
 # No page is known on which the operator states whether the crawler obeys robots.txt.
 _UNSTATED = {"Bytespider", "OAI-AdsBot", "CloudflareBrowserRenderingCrawler", "LinkedInBot"}
-# Search crawlers that sites often shut out on purpose: they index only a part of a site, or a large
-# host shuts them out by default.
+# Search crawlers that sites often shut out on purpose, because the crawler indexes only images or
+# news, or because a large hosting company shuts it out by default.
 _LEFT_OUT = {"Googlebot-Image", "Googlebot-News", "PetalBot"}
 PURPOSES = tuple(_CRAWLERS)
 
@@ -158,8 +161,9 @@ class KnownCrawler(NamedTuple):
     """A well-known crawler.
 
     Attributes:
-        tokens: the product tokens, the crawler's own first, then those that it falls back to.
-        operator: the company that runs it.
+        tokens: the product tokens. The first is the crawler's own token. The others are the tokens
+            to which the crawler falls back.
+        operator: the company that runs the crawler.
         purpose: one of `PURPOSES`.
         obeys: whether the operator states that the crawler always obeys robots.txt; None if no
             statement is known.
@@ -208,20 +212,22 @@ def _letters(name: str) -> str:
 
 
 def _product(name: str) -> str:
-    """Return the product that a crawler is named after: "claude" for Claude-User."""
+    """Return the product in the name of a crawler, such as "claude" for Claude-User."""
     return name.partition("-")[0].lower().removesuffix("bot").removesuffix("spider")
 
 
-# Operators document these names, although a token has no digits.
+# Operators document these names, although a product token cannot contain digits.
 _WITH_DIGITS = ("AI2Bot", "Ai2Bot-Dolma", "img2dataset", "k2spider", "360Spider")
 _NAMES = chain(GOOGLE_NAMES, _WITH_DIGITS, *(row.tokens for row in KNOWN_CRAWLERS))
 _MAY_IGNORE = {row.tokens[0].lower() for row in KNOWN_CRAWLERS if row.obeys is False}
 _CRAWLER_OF = {row.tokens[0].lower(): row.crawler for row in KNOWN_CRAWLERS}
 _REAL = {name.lower(): name for name in _NAMES}
 _LONGEST = max(map(len, _REAL))
-_ALIKE = 0.8  # a similarity of difflib; "GPTBot" with one letter changed reaches it
-# The crawlers that a word may mean: the word is another spelling, a product or an operator. A key
-# is in lower case and has no spaces, "-" or "_".
+# The least similarity, as difflib computes it, of two names that look alike. If one letter of
+# "GPTBot" is changed, the similarity of the two names is 0.83.
+_ALIKE = 0.8
+# The crawlers that each word may mean. The word is a name, a product or an operator, in lower case
+# and without spaces, "-" and "_".
 _MEANT: dict[str, list[str]] = {}
 for _row in KNOWN_CRAWLERS:
     for _word in {_product(_row.tokens[0]), _letters(_row.operator)}:
@@ -235,9 +241,9 @@ def is_known(name: str) -> bool:
 
 
 def may_ignore(user_agent: str) -> bool:
-    """Return whether the operator of this crawler states that it may ignore robots.txt.
+    """Return whether a crawler may ignore robots.txt, as its operator states.
 
-    `user_agent` is a product token in lower case.
+    `user_agent` is the product token of the crawler in lower case.
     """
     return user_agent in _MAY_IGNORE or agents_heeded(UserAgent.of(user_agent)) == ()
 
@@ -248,25 +254,26 @@ def known_name(user_agent: str) -> str:
 
 
 def looks_known(name: str) -> bool:
-    """Return whether a name with characters past ASCII is nearly a well-known crawler's name."""
+    """Return whether a name looks like the name of a well-known crawler, but is not ASCII."""
     if name.isascii() or len(name) > _LONGEST:
         return False
     return bool(get_close_matches(name.lower(), _REAL, n=1, cutoff=_ALIKE))
 
 
 def well_known(user_agent: str) -> UserAgent | None:
-    """Return the well-known crawler that a name or a User-Agent header names; None if none."""
+    """Return the well-known crawler that a name or a User-Agent header names; otherwise None."""
     token = product_token(user_agent)
     for word in BETWEEN_PRODUCTS.split(user_agent):
-        if token and word.startswith(token):  # "MJ12bot" is longer than its token, "MJ"
+        if token and word.startswith(token):  # The token of "MJ12bot" is "MJ".
             return _CRAWLER_OF.get(word.lower())
     return None
 
 
 def did_you_mean(name: str) -> str:
-    """Return the known crawlers that `name` may mean, as the end of a message; "" if none.
+    """Return a hint at the known crawlers that `name` may mean; "" if there are none.
 
-    Examples are "GPT-Bot" (another spelling), "ChatGPT" (a product) and "OpenAI" (an operator).
+    The hint is the end of a message. It is returned, for example, for "GPT-Bot" (another spelling),
+    "ChatGPT" (a product) and "OpenAI" (an operator).
     """
     meant = _MEANT.get(_letters(name), [])
     if is_known(name) or not meant:
