@@ -136,10 +136,8 @@ class CachedAnswer(Answer):
         "bars_for_now",
         "counted_weight",
         "given_at",
-        "next_portion_at",
         "outage",
         "override",
-        "portion",
         "refresh_at",
         "robots_sha256",
         "since",
@@ -154,8 +152,12 @@ class CachedAnswer(Answer):
         status: int | None = None,
         source: Source = Source.STORED,
         override: Override | None = None,
+        before: CachedAnswer | None = None,
     ) -> None:
-        """Make the answer for `origin` from a decision, which may come from an `override`."""
+        """Make the answer for `origin` from a decision, which may come from an `override`.
+
+        It takes over the facts of `before`, the answer until now, that are still true.
+        """
         super().__init__(origin, decision, status, source)
         self.override: Final = override
         # These three are in seconds since the epoch.
@@ -163,26 +165,25 @@ class CachedAnswer(Answer):
         self.ask_at = decision.ask_at  # when robots.txt must be fetched again
         self.refresh_at = decision.refresh_at  # when robots.txt may be fetched again
         # The following facts are for `patience`. Their times are on the monotonic clock.
-        self.temporary = decision.temporary  # robots.txt is unreachable, and the policy decided
+        # Robots.txt is unreachable, and the policy decided.
+        self.temporary: Final = decision.temporary
         # Robots.txt is unreachable, so everything is disallowed. Requests may wait.
         self.bars_for_now: Final = self.temporary and self.state is State.FULL_DISALLOW
-        self.outage: Outage | None = decision.outage  # None if there is none, or after a bug
-        self.asked_at = time.monotonic()  # the same moment as `given_at`
-        self.ask_again_at = self.asked_at + self.ask_at - self.given_at
+        # None if there is none, or after a bug.
+        self.outage: Final[Outage | None] = decision.outage
+        self.asked_at: Final = time.monotonic()  # the same moment as `given_at`
+        self.ask_again_at: Final = self.asked_at + self.ask_at - self.given_at
         self.since = self.asked_at  # when this crawl first noticed the outage
-        self.portion = 0  # how many of the waiting requests may be forbidden now
-        self.next_portion_at = 0.0  # when the next portion may begin
         # The digest of the body, in hexadecimal, if there is a body and a setting needs the digest.
         self.robots_sha256: str | None = None
         self.weight = _BYTES_EACH  # roughly how many bytes of memory the answer takes
         self.counted_weight = 0  # the weight when the cache counted it
+        if before is not None:
+            self._go_on_from(before)
 
-    def go_on_from(self, before: CachedAnswer) -> None:
-        """Take over the facts of `before`, the answer until now, that are still true."""
+    def _go_on_from(self, before: CachedAnswer) -> None:
         if before.temporary and self.temporary:  # The outage goes on.
             self.since = before.since
-            self.portion = before.portion
-            self.next_portion_at = before.next_portion_at
         if self.fetched_at and before.fetched_at == self.fetched_at:  # the same robots.txt
             self._rules.update(before._rules)
             self.weight = before.weight
@@ -294,11 +295,13 @@ def answer_of(override: Override, origin: Origin) -> CachedAnswer:
     return CachedAnswer(origin, decision_by(override), source=Source.OVERRIDE, override=override)
 
 
-def failed_look_up(origin: Origin) -> CachedAnswer:
+def failed_look_up(origin: Origin, before: CachedAnswer | None) -> CachedAnswer:
     """Return the answer for `origin` after a bug in this plugin has ended its look-up.
 
-    It disallows everything for a minute. Requests may wait for the next look-up.
+    It disallows everything for a minute. Requests may wait for the next look-up. `before` is the
+    answer until now.
     """
     ask_at = time.time() + BROKEN_SECS
     why = "looking up its robots.txt failed"
-    return CachedAnswer(origin, Decision(State.FULL_DISALLOW, why, True, ask_at, ask_at))
+    decision = Decision(State.FULL_DISALLOW, why, True, ask_at, ask_at)
+    return CachedAnswer(origin, decision, before=before)

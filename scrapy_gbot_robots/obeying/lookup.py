@@ -71,6 +71,7 @@ class PendingLookup:
     origin: Origin
     request: Request
     user_agents: NeededUserAgents
+    before: CachedAnswer | None  # The answer until now, also if the cache loses it meanwhile.
     # It is called at the end. Without it, the look-up is a refresh ahead of time, which does not
     # wait for the fetch of another process.
     then: Callable[[CachedAnswer | None], object] | None = None
@@ -157,12 +158,14 @@ class Lookup:
         user_agents: Iterable[UserAgent],
         request: Request,
         then: Callable[[CachedAnswer | None], object] | None = None,
+        before: CachedAnswer | None = None,
     ) -> None:
         """Start a look-up of `origin`, and call `then` with the answer.
 
         Without `then` it is a refresh ahead of time. If the crawl closes before the end, `then` is
         called with None. The answer has the rules of `user_agents`, and of those that `need` adds
-        before the rules are read. If a refresh is under way, its answer serves.
+        before the rules are read. If a refresh is under way, its answer serves. The answer goes on
+        from `before` if the cache has lost that.
         """
         pending = self._pending.get(origin)
         if pending is not None:
@@ -170,8 +173,9 @@ class Lookup:
                 pending.user_agents.need(user_agent)
             pending.then = pending.then or then  # Only one is called, because each site has one.
             return
+        before = self._cache.get(origin) or before
         needed = NeededUserAgents(user_agents)
-        pending = self._pending[origin] = PendingLookup(origin, request, needed, then)
+        pending = self._pending[origin] = PendingLookup(origin, request, needed, before, then)
         if self.is_closing:
             self._finish(pending)
         else:  # without asyncio it may end at once
@@ -209,7 +213,7 @@ class Lookup:
             if self.is_closing:  # The look-up was cancelled.
                 raise
             self._events.failed("Looking up", pending.origin, error)
-            pending.answer = failed_look_up(pending.origin)
+            pending.answer = failed_look_up(pending.origin, pending.before)
             self._cache.put(pending.answer)
 
     def _finish(self, pending: PendingLookup) -> None:
@@ -221,16 +225,14 @@ class Lookup:
         self, pending: PendingLookup, entry: Entry, source: Source
     ) -> CachedAnswer:
         """Make an answer from an entry, for all user agents that need it; cache and announce it."""
-        before, settings = self._cache.get(pending.origin), self._settings
+        before, settings = pending.before, self._settings
         if before is not None and before.override is not None:
             before = None  # The override has run out. Its answer is not about the site's own file.
         decision = decide(entry, time.time(), settings.policy)
         if entry.outage is not None and decision.copy is not None and source is Source.FETCHED:
             source = Source.STORED  # The fetch has failed, and the copy from before it decides.
         status = getattr(entry.outage or entry.copy, "status", None)
-        answer = CachedAnswer(pending.origin, decision, status, source)
-        if before is not None:
-            answer.go_on_from(before)
+        answer = CachedAnswer(pending.origin, decision, status, source, before=before)
         copy = decision.copy
         robotstxt = None
         if copy is not None:

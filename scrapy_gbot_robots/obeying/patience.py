@@ -1,7 +1,8 @@
 """How long requests wait for an unreachable robots.txt, and when its host is dead or gone.
 
 This module reads no clock and does not know Scrapy. `now` comes from the caller, in seconds on a
-clock that is never set back. Each answer here is of an unreachable robots.txt, except in `note`.
+clock that is never set back. Each answer here is of an unreachable robots.txt, except in `note`. No
+answer is changed.
 
 * The requests of an origin wait for the *wait* (GBOT_ROBOTS_UNREACHABLE_WAIT_SECS). The first
   look-up after that decides, if it comes before twice the wait. If it fails, a portion of 64
@@ -20,6 +21,8 @@ The next look-up fails at 2:07, so these 36 are forbidden as well. At 5:00 the h
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..core.urls import Origin
@@ -39,6 +42,15 @@ _LATELY_SECS = 10.0
 # room looks again at this interval.
 _DOUBT_SECS = 2.0
 _SHORTEST_SECS = 0.1  # The shortest time between two looks at an origin.
+_MOST_PORTIONS = 10_000  # The most origins whose portion is in memory.
+
+
+@dataclass(slots=True)
+class _Portion:
+    """How many requests of an origin may still be forbidden in this wait."""
+
+    left: int = 0
+    next_at: float = 0.0  # when a look-up that fails makes it `GIVEN_UP` again
 
 
 class Patience:
@@ -57,21 +69,37 @@ class Patience:
         self.answered_at = float("-inf")
         # The last two origins without a server, and when they failed.
         self._looked_gone: dict[Origin, float] = {}
+        self._portions: dict[Origin, _Portion] = defaultdict(_Portion)
 
     def note(self, answer: CachedAnswer, now: float) -> None:
-        """Give `answer` another portion, if a wait has passed since its last one.
+        """Give the origin of `answer` another portion, if a wait has passed since its last one.
 
         The last two origins without a server are recorded, because `is_gone` compares them. Other
-        answers than those of unreachable robots.txt files are passed as well. Nothing uses the
-        portions of these.
+        answers than those of unreachable robots.txt files are passed as well. They end the outage,
+        so the origin has no portion any more.
         """
-        if now >= answer.next_portion_at:
-            answer.portion = GIVEN_UP
-            answer.next_portion_at = now + self._wait_secs
+        portion = self._portions[answer.origin]
+        if now >= portion.next_at:
+            portion.left = GIVEN_UP
+            portion.next_at = now + self._wait_secs
+        if not answer.temporary:
+            del self._portions[answer.origin]
+        while len(self._portions) > _MOST_PORTIONS:
+            del self._portions[next(iter(self._portions))]
         if _times_gone(answer):
             self._looked_gone.pop(answer.origin, None)
             self._looked_gone = dict([*self._looked_gone.items()][-1:])
             self._looked_gone[answer.origin] = now
+
+    def gives_up(self, answer: CachedAnswer, now: float) -> bool:
+        """Whether a request in a line is forbidden: all are, or the portion is not used up."""
+        if self.is_to_wait(answer, now):
+            return False
+        return self._portions[answer.origin].left > 0 or self.is_over(answer, now)
+
+    def give_up(self, answer: CachedAnswer) -> None:
+        """Take one request off the portion, because it is forbidden."""
+        self._portions[answer.origin].left -= 1
 
     def is_to_wait(self, answer: CachedAnswer, now: float) -> bool:
         """Whether the wait for the origin is not over yet."""

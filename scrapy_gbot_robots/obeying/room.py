@@ -184,12 +184,8 @@ class Room:
         When the wait is over, a portion of the requests is forbidden. The rest waits until the host
         is dead or gone.
         """
-        if not answer.is_waited_for(request):
-            return False
-        now = time.monotonic()
-        if answer.portion > 0:
-            return self._patience.is_to_wait(answer, now)
-        return not self._patience.is_over(answer, now)
+        is_waited_for = answer.is_waited_for(request)
+        return is_waited_for and not self._patience.gives_up(answer, time.monotonic())
 
     # The methods for the front.
 
@@ -362,7 +358,7 @@ class Room:
             if self._is_to_wait(answer, request):
                 answer = None  # It is let through to find out whether it needs an answer.
             else:
-                answer.portion -= 1  # It will be forbidden.
+                self._patience.give_up(answer)  # It will be forbidden.
         # A slot that does not exist would look idle.
         self.download_slots.make(line.slot, request)
         if line.has_returned:
@@ -491,7 +487,8 @@ class Room:
         site.queued_rank = None
         site.user_agents.need(user_agent)
         self._young[site] = time.monotonic()
-        self._lookup.look_up(site.origin, site.user_agents, request, partial(self._answered, site))
+        then = partial(self._answered, site)
+        self._lookup.look_up(site.origin, site.user_agents, request, then, site.answer)
 
     def _queue(self, site: Site, line: SiteLine) -> None:
         """Queue `site` for its look-up. An older entry with another rank becomes invalid."""
@@ -516,9 +513,7 @@ class Room:
 
         If requests wait for a better answer, the site gets a date at which the room looks again.
         """
-        before, site.answer = site.answer, answer
-        if before is not None:  # The cache may have lost this answer.
-            answer.go_on_from(before)
+        site.answer = answer
         if site.standing is not Standing.OPEN:
             site.waited_before = next(self._numbers)
         now = time.monotonic()

@@ -11,8 +11,8 @@ from scrapy.crawler import Crawler
 
 from scrapy_gbot_robots import Origin, UserAgent
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.obeying.answer import answer_of
-from scrapy_gbot_robots.policy.overrides import read_overrides
+from scrapy_gbot_robots.obeying.answer import CachedAnswer
+from scrapy_gbot_robots.policy.overrides import decision_by, read_overrides
 from scrapy_gbot_robots.signals import override_used
 
 from ..support.clock import DAY, Clock
@@ -221,12 +221,12 @@ def test_rules_of_an_override_that_has_run_out_are_not_those_of_the_next_one() -
             "a.example": {"rules": "user-agent: *\ndisallow: /new", **fields},
         }
     )
-    before, now = (answer_of(override, origin) for override in overrides.values())
-    for answer in (before, now):
-        assert answer.override is not None
-        assert answer.override.robotstxt is not None
-        answer.add_rules(answer.override.robotstxt, [crawler])
-    now.go_on_from(before)
+    now = None
+    for override in overrides.values():
+        now = CachedAnswer(origin, decision_by(override), override=override, before=now)
+        assert override.robotstxt is not None
+        now.add_rules(override.robotstxt, [crawler])
+    assert now is not None
     urls = ("https://a.example/old", "https://a.example/new")
     assert [now.allowed(url, crawler) for url in urls] == [True, False]
 

@@ -35,8 +35,8 @@ def trouble(
     ask_at: float = 9e9,
 ) -> Any:
     """The answer for an unreachable robots.txt, as far as patience depends on it."""
-    case = SimpleNamespace(origin=origin, outage=outage, since=since, portion=0)
-    case.asked_at, case.ask_again_at, case.next_portion_at = max(since, asked_at), ask_at, 0.0
+    case = SimpleNamespace(origin=origin, outage=outage, since=since, temporary=True)
+    case.asked_at, case.ask_again_at = max(since, asked_at), ask_at
     return case
 
 
@@ -66,14 +66,15 @@ class Story:
             self.patience.note(case, now)
             if self.patience.is_over(case, now):
                 return [*given_up, (now, requests)]
-            if not self.patience.is_to_wait(case, now):
-                number = min(requests, case.portion)
-                requests -= number
-                case.portion -= number
-                if number:
-                    given_up.append((now, number))
-                if not requests:
-                    return given_up
+            number = 0
+            while number < requests and self.patience.gives_up(case, now):
+                self.patience.give_up(case)
+                number += 1
+            if number:
+                given_up.append((now, number))
+            requests -= number
+            if not requests:
+                return given_up
             now = self.patience.look_again_at(case, now)
 
 
@@ -201,6 +202,27 @@ def test_wait_ends(asked_at: float, ask_at: float, ends: float) -> None:
 def test_origin_is_looked_at_again(asked_at: float, ask_at: float, now: float, at: float) -> None:
     case = trouble(A, outage_after(BUSY), 0.0, asked_at, ask_at)
     assert Patience(WAIT).look_again_at(case, now) == at
+
+
+def test_origin_has_one_portion_in_a_wait_whatever_its_answers() -> None:
+    def given_up(case: Any) -> int:
+        number = 0
+        while number < 1000 and patience.gives_up(case, 100.0):
+            patience.give_up(case)
+            number += 1
+        return number
+
+    patience = Patience(WAIT)
+    answers = [trouble(A, outage_after(BUSY)) for _ in range(2)]  # another one of the same outage
+    for answer in answers:
+        patience.note(answer, 100.0)
+    assert [given_up(answer) for answer in answers] == [64, 0]
+    other = trouble(B, outage_after(BUSY))
+    patience.note(other, 100.0)
+    assert given_up(other) == 64
+    patience.note(SimpleNamespace(origin=A, outage=None, temporary=False), 100.0)  # type: ignore[arg-type]
+    patience.note(answers[0], 100.0)  # the next outage
+    assert given_up(answers[0]) == 64
 
 
 def test_look_up_that_a_bug_ended_is_waited_for() -> None:

@@ -93,7 +93,14 @@ class World:
     def last(self, origin: Origin) -> CachedAnswer | None:
         return self.known.get(origin)
 
-    def look_up(self, origin: Origin, user_agents: object, request: Request, then: Then) -> None:
+    def look_up(
+        self,
+        origin: Origin,
+        user_agents: object,
+        request: Request,
+        then: Then,
+        before: CachedAnswer | None,
+    ) -> None:
         host = str(origin).replace("http://", "")
         assert host not in self.asked
         self.asked[host] = then
@@ -154,9 +161,8 @@ class World:
         at = 1e9 + self.now + secs
         is_temporary = state is State.FULL_DISALLOW
         decision = Decision(state, "because", is_temporary, at, at, outage=outage)
-        answer = CachedAnswer(origin, decision, status, Source.FETCHED)
-        if origin in self.known:
-            answer.go_on_from(self.known[origin])
+        before = self.known.get(origin)
+        answer = CachedAnswer(origin, decision, status, Source.FETCHED, before=before)
         self.known[origin] = answer
         self.asked.pop(host)(answer)
 
