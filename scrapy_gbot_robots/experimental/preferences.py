@@ -1,16 +1,17 @@
-"""Preferences about the use of content: what sites say, and what that means for a crawl's purposes.
+"""Preferences of sites about the use of their content, compared with the purposes of a crawl.
 
-core/preferences.py reads the lines of a robots.txt. Here are the headers of pages, what lint says
-of the lines, and the check of a crawl. A purpose is a label of the drafts, such as "train-ai". It
-is refused only if the site says so. A crawl says its purposes by `GBOT_ROBOTS_PURPOSES`, and by
-`GBOT_ROBOTS_PURPOSES_ACTION` whether a refusal is only noted.
+core/preferences.py reads the lines of a robots.txt. This module reads the headers of pages, finds
+mistakes in the lines for lint, and checks the requests of a crawl. A purpose is a label of the
+drafts, such as "train-ai". A site refuses a purpose only if it states this. The setting
+`GBOT_ROBOTS_PURPOSES` lists the purposes of a crawl. `GBOT_ROBOTS_PURPOSES_ACTION` sets whether a
+refusal forbids a request or is only noted.
 
 The crawl reads the robots.txt before it fetches a page. The headers of a page are about that page
-only. The more restrictive of both counts. A crawl without a purpose uses nothing of this module.
-Experimental: both fields are drafts, so names here may change.
+only. If the two differ, the more restrictive one counts. A crawl without a purpose does not use
+this module. The module is experimental: both fields are drafts, so names may change.
 
 Boundary: no verdict depends on preferences.
-Sources: as core/preferences.py; RSL 1.0 (`License`).
+Sources: those of core/preferences.py; RSL 1.0 (`License`).
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-Odd: TypeAlias = Iterator[tuple[int, str, str]]  # a line, the name of a kind of finding, a text
+# The number of a line, the name of a kind of finding, and the text of the finding.
+Odd: TypeAlias = Iterator[tuple[int, str, str]]
 
 PURPOSES = tuple(USAGE)
 _LABELS = USAGE.keys() | SIGNAL.keys()
@@ -62,10 +64,12 @@ UNSAID = "unsaid"
 
 
 def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
-    """Return what a response says by its `Content-Usage` and `Content-Signal` headers.
+    """Return the preferences that the headers of a response state for this response.
 
-    `usage` and `signals` are their values. Several `Content-Usage` headers are one Dictionary (RFC
-    9651 4.2). Headers are about their response only.
+    Args:
+        usage: the values of the `Content-Usage` headers. Several of them form one Dictionary (RFC
+            9651 4.2).
+        signals: the values of the `Content-Signal` headers.
     """
     members = read_dictionary(b", ".join(usage)) or {}
     pairs = pairs_of(b",".join(signals).decode("ascii", "replace"))
@@ -73,7 +77,7 @@ def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
 
 
 def on_preferences(robotstxt: RobotsTxt) -> Odd:
-    """Yield what is wrong in lines about the use of content."""
+    """Yield the mistakes in lines about the use of content."""
     usage = robotstxt.fields("content-usage")
     signals = robotstxt.fields("content-signal")
     lines = lines_of(robotstxt)
@@ -90,18 +94,18 @@ def on_preferences(robotstxt: RobotsTxt) -> Odd:
             yield from _on_label(line, "Content-Usage", members.items(), USAGE)
     for line, value, _ in signals:
         yield from _on_label(line, "Content-Signal", pairs_of(value), SIGNAL)
-    speaking: set[str] = set()
+    stating: set[str] = set()
     for field in (*usage, *signals):
-        speaking.update(field.user_agents)
-    if "*" in speaking:
-        yield from _on_silent_groups(robotstxt, speaking)
+        stating.update(field.user_agents)
+    if "*" in stating:
+        yield from _on_silent_groups(robotstxt, stating)
     for line, value, _ in robotstxt.fields("license"):
         if not is_absolute(value):
             yield line, "bad license", f"not an absolute http, https or ftp URL: {shown(value)}"
 
 
 def _not_read(path: str, dictionary: bytes) -> str:
-    """Return what is wrong with a value of Content-Usage whose `dictionary` is none."""
+    """Describe the mistake in a value of Content-Usage whose `dictionary` is not a Dictionary."""
     first, *rest = dictionary.split(None, 1)
     if not path and rest and read_dictionary(rest[0]) is not None and b"=" not in first:
         written = shown(first.decode("utf-8", "replace"))
@@ -110,13 +114,14 @@ def _not_read(path: str, dictionary: bytes) -> str:
 
 
 def _on_label(line: int, field: str, pairs: Iterable[tuple[str, str]], labels: Labels) -> Odd:
-    """Find the first label of a line that says nothing.
+    """Find the first label in a line that has no effect.
 
-    It is the other field's, or has a value that does not count. An unknown label counts as one
-    only if the line has no known one: beside that, it may be a label of a later draft.
+    A label has no effect if it belongs to the other field, or if its value is not valid. A label
+    that both fields lack is found only if the line has no known label. Otherwise it may come from
+    a later draft.
     """
     stated = {key: value for key, value in pairs if key}
-    checked = stated.keys() & _LABELS or stated.keys()  # all, if none is known
+    checked = stated.keys() & _LABELS or stated.keys()  # All labels, if none is known.
     for key, value in stated.items():
         if key in checked and value not in labels.get(key, ()):
             words = ", ".join(f"{label}={'|'.join(values)}" for label, values in labels.items())
@@ -125,17 +130,21 @@ def _on_label(line: int, field: str, pairs: Iterable[tuple[str, str]], labels: L
             return
 
 
-def _on_silent_groups(robotstxt: RobotsTxt, speaking: Collection[str]) -> Odd:
-    """Find groups for named crawlers without preferences, that may fetch something.
+def _on_silent_groups(robotstxt: RobotsTxt, stating: Collection[str]) -> Odd:
+    """Find groups that name a crawler, state no preferences, and let the crawler fetch something.
 
-    Those of the group for all do not count for them.
+    The preferences of the group for `*` do not count for these crawlers.
+
+    Args:
+        robotstxt: the file.
+        stating: the user agents whose groups state preferences.
     """
     groups = groups_of(robotstxt)
     for name, numbers in groups_by_agent(groups).items():
-        if name in speaking or is_policy(name):
+        if name in stating or is_policy(name):
             continue
         rules = chain.from_iterable(groups[number].rules for number in numbers)
-        if closing_rule(rules) is None:  # else there is nothing to use
+        if closing_rule(rules) is None:  # The crawler may fetch something.
             line = groups[numbers[0]].user_agents[name]
             text = f'"{name}" does not heed what Content- lines say to "*": its own group has none'
             yield line, "preferences not repeated", text
@@ -145,16 +154,16 @@ def _on_silent_groups(robotstxt: RobotsTxt, speaking: Collection[str]) -> Odd:
 
 
 def word_on(purpose: str, stated: Preferences) -> str:
-    """Whether `stated` grants or refuses a purpose: "granted", "refused" or "unsaid"."""
+    """Return "granted", "refused" or "unsaid", as `stated` decides about `purpose`."""
     return {True: GRANTED, False: REFUSED}.get(getattr(stated, purpose.replace("-", "_")), UNSAID)
 
 
 def refusal(
     purposes: Iterable[str], stated: Preferences, who: str = "robots.txt"
 ) -> Verdict | None:
-    """Return why a page may not be used for `purposes`, None if it may.
+    """Return a verdict if `stated` refuses one of `purposes`; None if it refuses none of them.
 
-    `who` names the author of `stated`.
+    The reason of the verdict begins with `who`, which names the source of `stated`.
     """
     refused = [purpose for purpose in purposes if word_on(purpose, stated) == REFUSED]
     if not refused:
@@ -164,19 +173,26 @@ def refusal(
 
 
 class PreferenceCheck:
-    """Compares the preferences of sites with the purposes of one crawl."""
+    """Compares the preferences of sites with the purposes of one crawl.
+
+    Args:
+        crawler: Scrapy's crawler, for its stats.
+        purposes: the purposes of the crawl.
+        refuses: whether a refused purpose forbids the request. If not, it is only noted.
+    """
 
     def __init__(self, crawler: Crawler, purposes: tuple[str, ...], *, refuses: bool) -> None:
         self._crawler = crawler
         self._purposes = purposes
         self._refuses = refuses
-        # What the robots.txt files have stated about requests under way.
+        # The preferences that robots.txt files state about the pages of requests under way.
         self._stated: WeakKeyDictionary[Request, Preferences] = WeakKeyDictionary()
 
     def before(self, request: Request, stated: Preferences) -> Verdict | None:
-        """Note what robots.txt has `stated` about the page of `request`.
+        """Note the preferences that the robots.txt states about the page of `request`.
 
-        Returns a verdict if that forbids the request.
+        Returns:
+            A verdict if they forbid the request; else None.
         """
         self._stated[request] = stated
         request.meta[PREFERENCES] = note = _note(stated)
@@ -188,14 +204,16 @@ class PreferenceCheck:
         return refused
 
     def forget(self, request: Request) -> None:
-        """Forget what robots.txt has stated: the page of `request` came from another URL."""
+        """Forget the preferences of the robots.txt, because the page came from another URL."""
         if request in self._stated:
             self._stated[request] = NOTHING_SAID
 
     def after(self, request: Request, response: Response) -> Verdict | None:
-        """Add what the headers of `response` say.
+        """Add the preferences in the headers of `response`, and count all of them.
 
-        Returns a verdict if they keep the response from the spider.
+        Returns:
+            A verdict if the headers forbid the response, so that the spider must not get it; else
+            None.
         """
         stated = self._stated.pop(request, None)
         if stated is None:
@@ -220,7 +238,7 @@ class PreferenceCheck:
 
 
 def _note(stated: Preferences) -> dict[str, Any]:
-    """The preferences as plain values, for `request.meta`."""
+    """Return the preferences as plain values, for `request.meta`."""
     return {
         **{purpose: word_on(purpose, stated) for purpose in PURPOSES},
         "use": stated.use,

@@ -1,9 +1,10 @@
-"""The bytes of a robots.txt as its site served them, without content codings and browser's page.
+"""Recovers the bytes of a robots.txt: undoes content codings and a browser's page around the text.
 
-Pure. Only the first bytes of a compressed robots.txt are decoded, whatever follows: a coding is a
-generator that turns pieces into pieces, and a decompression bomb costs one piece. Of two codings
-the outer one has a bound of its own, since the inner one may make nothing of what it gets. Scrapy's
-HttpCompressionMiddleware is no use here: it decodes the whole body or drops it.
+Pure. Only the first bytes of a compressed robots.txt are decoded, however long it is. Each decoder
+is a generator that turns pieces into pieces, so a decompression bomb costs one piece. Of two
+codings, the outer one has its own bound, because the inner one may decode any amount of input to
+nothing. Scrapy's HttpCompressionMiddleware does not fit, because it decodes the whole body or drops
+it.
 Sources: RFC 9110 8.4 (Content-Encoding), RFC 1952 2.2 (gzip), RFC 1950 (zlib), RFC 7932 (brotli),
 RFC 8878 and 9659 (zstd).
 """
@@ -19,24 +20,26 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, TypeAlias
 
-Pieces: TypeAlias = Iterator[bytes]  # of a body
+Pieces: TypeAlias = Iterator[bytes]
 
-RENDERED = "playwright"  # the flag that scrapy-playwright sets on a response from a browser
+# scrapy-playwright sets this flag on a response that a browser rendered.
+RENDERED = "playwright"
 
-# bytes that a decoder is given and gives at a time
+# A decoder takes at most _FED bytes at a time, and gives at most _PIECE bytes at a time.
 _FED = 8_192
 _PIECE = 65_536
 _MOST_CODINGS = 2
-# of an outer coding, beside those that the text needs: a zstd block of the inner one is 128 KiB
+# An outer coding may decode to these bytes and pieces in addition to the ones that a text of the
+# full length needs. An inner zstd decoder, for example, reads blocks of up to 128 KiB.
 _OUTER_BYTES = 2**21
-_MOST_PIECES = 1_000  # of an outer coding, beside those that long texts need
+_MOST_PIECES = 1_000
 _GZIP = 16 + zlib.MAX_WBITS
 _ZLIB = zlib.MAX_WBITS
 _RAW = -zlib.MAX_WBITS
 _GZIP_MAGIC = b"\x1f\x8b"
-_ZSTD_WINDOW_LOG = 23  # RFC 9659: no more than 8 MiB of memory for a content coding
+_ZSTD_WINDOW_LOG = 23  # RFC 9659 limits the window of a content coding to 8 MiB.
 
-# What a browser takes for binary (mimesniff.spec.whatwg.org 3).
+# A browser takes a body with one of these bytes for binary (mimesniff.spec.whatwg.org 3).
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
 _TEXT_FILE = re.compile(
@@ -45,16 +48,20 @@ _TEXT_FILE = re.compile(
 
 
 class DecodeError(ValueError):
-    """The body is not what its Content-Encoding says, or ends too early."""
+    """The body does not have the coding that its Content-Encoding names, or it ends too early."""
 
 
 def as_served(body: bytes, flags: Collection[str]) -> bytes:
-    """Return the text file in `body` if `flags` say that a browser made the page around it.
+    """Return the text file in `body` if `flags` show that a browser made the page around it.
 
     Otherwise return `body` itself.
 
-    A browser shows a text file escaped, in a `pre` element. The parser would not see the first
-    User-agent line of such a page, and so would lose the rules below it.
+    A browser shows a text file escaped, in a `pre` element. The parser would miss the first
+    User-agent line of that page, and would lose the rules below the line.
+
+    Args:
+        body: the content-decoded body of a response.
+        flags: the flags of the response, in which `RENDERED` means that a browser made the page.
     """
     if RENDERED not in flags:
         return body
@@ -70,24 +77,25 @@ def decoded(
 ) -> tuple[bytes, bool]:
     """Undo the content coding of `body`, for the first `limit` decoded bytes.
 
-    A word that names no coding, such as `utf-8`, `none` or `aws-chunked`, is a server's mistake.
-    Browsers read such a body as it is; this function does so, too, if the body is text. In a coding
-    that is not known here it is no text.
+    Some servers send a word that does not name a coding, such as `utf-8`, `none` or `aws-chunked`.
+    Browsers ignore that word, and so does this function if the decoded body is text. If the body
+    is not text, the word may name a coding that this function does not know.
 
     Args:
-        body: the bytes as they came over the wire.
-        content_encoding: the Content-Encoding header's value. No more than two codings are undone,
+        body: the bytes that the server sent.
+        content_encoding: the value of the Content-Encoding header. At most two codings are undone,
             the last one first.
-        limit: the most decoded bytes to return.
-        whole: whether `body` is complete. In a body that was cut off, an early end is no error.
-        may_be_empty: whether a body of no bytes is an empty file in any coding, as some servers
-            send it.
+        limit: the largest number of decoded bytes to return.
+        whole: whether `body` is complete. If the body was cut off, an early end is not an error.
+        may_be_empty: whether a body of 0 bytes is an empty file in every coding. Some servers send
+            an empty file this way.
 
     Returns:
-        The decoded bytes, and whether there were more.
+        The decoded bytes, and whether the file has more bytes than these.
 
     Raises:
-        DecodeError: the body is broken or incomplete, or the coding is unknown.
+        DecodeError: the body is broken or incomplete, the coding is unknown, or there are more than
+            two codings.
     """
     words = [word.strip() for word in content_encoding.lower().split(",")]
     codings = [word for word in words if word in _DECODERS]
@@ -108,7 +116,7 @@ def decoded(
     except EOFError:
         if whole:
             raise DecodeError(f"the {named} body ends too early") from None
-    # zlib.error, brotli.error, and whatever else a decoder raises on hostile bytes
+    # Decoders raise zlib.error, brotli.error and others on hostile bytes.
     except Exception as error:
         raise DecodeError(f"the {named} body is broken: {error}") from error
     text = bytes(out[:limit])
@@ -119,7 +127,7 @@ def decoded(
 
 
 def _undone(pieces: Pieces, codings: Sequence[str], limit: int) -> Pieces:
-    """Undo codings in turn, the last first, since it was applied last."""
+    """Undo `codings` from the last to the first, because the server applied the last one last."""
     for outer in codings[:0:-1]:
         pieces = _bounded(_DECODERS[outer](pieces), limit)
     for inner in codings[:1]:
@@ -128,11 +136,11 @@ def _undone(pieces: Pieces, codings: Sequence[str], limit: int) -> Pieces:
 
 
 def _bounded(pieces: Pieces, limit: int) -> Pieces:
-    """Pass on what an outer coding decodes to, as far as `limit` bytes of text can need.
+    """Pass on the decoded pieces of an outer coding, as many as `limit` bytes of text can need.
 
     Raises:
-        DecodeError: there is more of it. The inner coding has made nothing of that, as of empty
-            files.
+        DecodeError: there are more pieces than that. This happens if the inner coding decodes the
+            pieces to nothing, for example because they are empty gzip files.
     """
     bytes_left = 2 * limit + _OUTER_BYTES
     pieces_left = _MOST_PIECES + 2 * limit // _FED
@@ -148,8 +156,11 @@ def _unzipped(pieces: Pieces, wbits: int) -> Pieces:
     """Decompress with zlib.
 
     Gzip files may follow one another, with zeros between them (RFC 1952 2.2; gzip.org, FAQ 8).
+    All other bytes after the end are padding, and are ignored.
 
-    Anything else after the end is padding.
+    Raises:
+        EOFError: the pieces end too early.
+        zlib.error: the bytes are not in the format that `wbits` selects.
     """
     stream = zlib.decompressobj(wbits)
     waiting = b""
@@ -158,7 +169,7 @@ def _unzipped(pieces: Pieces, wbits: int) -> Pieces:
         while waiting:
             if stream.eof:
                 waiting = waiting.lstrip(b"\0")
-                if _GZIP_MAGIC.startswith(waiting):  # the next piece says whether a file begins
+                if _GZIP_MAGIC.startswith(waiting):  # The next piece may begin another file.
                     break
                 if wbits != _GZIP or not waiting.startswith(_GZIP_MAGIC):
                     return
@@ -176,16 +187,18 @@ def _unzipped(pieces: Pieces, wbits: int) -> Pieces:
 def gunzipped(pieces: Pieces) -> Pieces:
     """Decompress gzip piece by piece.
 
-    Raises EOFError at an early end and zlib.error at bytes that are not gzip.
+    Raises:
+        EOFError: the pieces end too early.
+        zlib.error: the bytes are not gzip.
     """
     return _unzipped(pieces, _GZIP)
 
 
 def _inflated(pieces: Pieces) -> Pieces:
-    """Decompress `deflate`: zlib by RFC 9110 8.4.1.2, and raw deflate from some servers."""
+    """Decompress `deflate`. RFC 9110 8.4.1.2 demands zlib, but some servers send raw deflate."""
     first = next(pieces, b"")
     wbits = _RAW
-    if first and first[0] & 0x0F == zlib.DEFLATED:  # no raw deflate begins so
+    if first and first[0] & 0x0F == zlib.DEFLATED:  # Raw deflate cannot begin with this byte.
         wbits = _ZLIB
     yield from _unzipped(chain((first,), pieces), wbits)
 
@@ -194,7 +207,7 @@ def _unbrotlied(pieces: Pieces) -> Pieces:
     stream = _module("br").Decompressor()
     for piece in pieces:
         waiting = piece
-        # also while more input may come: the decoder keeps some output back
+        # The decoder keeps some output back, so ask again even if more input follows.
         while out := stream.process(waiting, output_buffer_limit=_PIECE):
             yield out
             waiting = b""
@@ -203,7 +216,7 @@ def _unbrotlied(pieces: Pieces) -> Pieces:
 
 
 def _unzstd(pieces: Pieces) -> Pieces:
-    """Decompress zstd of one frame."""
+    """Decompress one zstd frame. A second frame is a DecodeError."""
     zstd = _module("zstd")
     options = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
     stream = zstd.ZstdDecompressor(options=options)
@@ -225,7 +238,8 @@ def _module(coding: str) -> Any:
     raise DecodeError(f"there is no module for {coding}")
 
 
-_MODULES = {  # zstd is in Python 3.14; Scrapy 2.18 and newer bring the backport, and brotli
+# Python 3.14 contains zstd. Scrapy 2.18 and newer install its backport, and brotli.
+_MODULES = {
     "br": ("brotli", "brotlicffi"),
     "zstd": ("compression.zstd", "backports.zstd"),
 }

@@ -1,16 +1,17 @@
-"""What is known of one origin's robots.txt, what that means now, and when to ask again.
+"""Decides what one origin's robots.txt means now, also during an outage, and when to ask again.
 
-An entry has the last definite answer, and the outage that goes on now, if any. It has facts only,
-never a verdict: crawlers of different names share it (Google's page, "Caching"). `renew` makes
-entries, `decide` reads them, `storage` keeps them.
+An entry contains the last definite answer and, while the robots.txt is unreachable, the outage. It
+contains facts and no verdicts, because crawls with different user agents share it (Google's page,
+"Caching"). `renew` makes entries, `decide` reads them, and the package `storage` keeps them.
 
-Pure: `now` (seconds since the epoch) comes from outside and may jump. A definite answer is fresh
-for a day, or for as long as its headers say. Without a fresh answer a ladder decides, by the time
-since the first failure.
+Pure: the caller passes in `now` (seconds since the epoch), which may jump. A definite answer is
+fresh for a day, or for the time that its headers set. If there is no fresh answer during an outage,
+a ladder decides by the time since the first failure.
 
-In order of time: a copy is `fetched_at`, refreshed in the background from `refresh_at` on,
-`fresh_until`; an outage lasts `since` its first failure, and the next fetch is due at `retry_at`;
-requests wait for a fetch from `ask_at` on.
+The times of a copy, in their order: it was fetched at `fetched_at`, the crawl refreshes it in the
+background from `refresh_at` on, and it is fresh until `fresh_until`. An outage began at `since`,
+with its first failure, and the next fetch is due at `retry_at`. From `ask_at` on, requests wait for
+a fetch.
 Sources: Google's page, "Handling of errors and HTTP status codes" and "Caching"; RFC 9309 2.3.1 and
 2.4.
 """
@@ -29,35 +30,39 @@ MINUTE = 60.0
 HOUR = 3600.0
 DAY = 86400.0
 _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
-# How long a storage keeps an entry. The ladders decide by outages of 30 days and more, and by the
-# copy from before the outage: a crawl that runs once a month must still find both.
+# A storage keeps an entry for this long. The ladders need the outage for 30 days and more, and the
+# copy from before the outage. A crawl that runs once a month must still find both.
 KEEP_DAYS = 100
 
-_SKEW = 5.0  # clocks of processes that share a storage may differ by so many seconds
-_MIN_AGE = MINUTE  # a shorter max-age counts as this: no header may cause a fetch for each request
-# wait after the first failure; it doubles with each further one, up to the next two
+_SKEW = 5.0  # Seconds by which the clocks of processes that share a storage may differ.
+# A shorter max-age counts as this, because no header may cause a fetch for each request.
+_MIN_AGE = MINUTE
+# The crawl waits this long after the first failure. Each further failure doubles the wait, up to
+# the longest wait for its kind.
 _FIRST_RETRY = 1.0
-_BUSY_RETRY = 5 * MINUTE  # longest wait after a 503 or 429
-_SLOW_RETRY = HOUR  # longest wait after any other failure
-_RETRY_AFTER = DAY  # longest wait that a Retry-After header can ask for
-# For this long after a fetch is due, an answer that allows counts without waiting for it.
+_BUSY_RETRY = 5 * MINUTE  # The longest wait after a 503 or 429.
+_SLOW_RETRY = HOUR  # The longest wait after any other failure.
+_RETRY_AFTER = DAY  # The longest wait that a Retry-After header can demand.
+# If an outage does not forbid requests, they go on without waiting for the next fetch until it is
+# overdue by this time.
 _GRACE = HOUR
-# An answer in use is refreshed this long before it goes stale: a share of its lifetime, at most.
+# A copy in use is refreshed before it goes stale: by this share of its lifetime, but at most by
+# _REFRESH_MOST.
 _REFRESH_SHARE = 0.1
 _REFRESH_MOST = HOUR
-# With these statuses a site refuses, and does not say that a file is missing.
+# With these statuses a server denies access to a robots.txt. They do not mean that it is missing.
 REFUSALS = (401, 402, 403, 451)
-# Statuses of a server that is only busy: it is asked again more often.
+# A server with these statuses is only busy, so the crawl asks it again more often.
 _OFTEN = frozenset({429, 503})
 
 
 class Kind(Enum):
-    """What a definite answer was."""
+    """The kinds of definite answers."""
 
-    RULES = "rules"  # a robots.txt, maybe an empty one
-    OTHER = "other data"  # in its place, such as a web page, with no line for crawlers
-    NONE = "none"  # that there is none
-    WALL = "wall"  # a bot wall's, in place of the site's
+    RULES = "rules"  # A robots.txt, which may be empty.
+    OTHER = "other data"  # A body without a line for crawlers, such as a web page.
+    NONE = "none"  # There is no robots.txt.
+    WALL = "wall"  # A bot wall has answered in place of the site.
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +71,16 @@ class Copy:
 
     kind: Kind
     status: int
-    url: str  # the URL that gave it, after redirects
-    body: bytes  # content-decoded; empty if there is no robots.txt
-    cut: bool  # whether the server sent more than `body`
-    why: str  # such as "HTTP 404"
+    url: str  # The URL that sent the answer, after redirects.
+    body: bytes  # Without content codings; empty if there is no robots.txt.
+    cut: bool  # Whether the server sent more than `body`.
+    why: str  # Such as "HTTP 404".
     fetched_at: float
     fresh_until: float
 
     @property
     def sha256(self) -> str | None:
-        """The SHA-256 of a robots.txt, or of what came in its place; None if there is none."""
+        """The SHA-256 of `body` in hex digits; None unless the answer is rules or other data."""
         if self.kind not in {Kind.RULES, Kind.OTHER}:
             return None
         return sha256(self.body).hexdigest()
@@ -83,22 +88,21 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A time in which no definite answer came."""
+    """A time in which no definite answer came, in seconds since the epoch."""
 
-    since: float  # the first failure
+    since: float  # The time of the first failure.
     failures: int
-    status: int | None  # of the last failure; None: no response came at all
-    why: str  # of the last failure, for people
-    retry_at: float  # when to ask again
-    # What the last fetch failed of; None: the status says it.
-    failure: Failure | None = None
-    alike: int = 1  # so many of the last failures in a row were of this kind
-    failed_at: float = 0.0  # the last failure; 0.0: not known
-    redirected_to: str = ""  # the URL that the last fetch ended at, if a redirect led there
+    status: int | None  # The status of the last failure; None if no response came at all.
+    why: str  # The reason of the last failure, for people.
+    retry_at: float  # The time to ask again.
+    failure: Failure | None = None  # The kind of the last failure; None if the status is the cause.
+    alike: int = 1  # How many failures in a row, up to the last one, have this kind.
+    failed_at: float = 0.0  # The time of the last failure; 0.0 if it is not known.
+    redirected_to: str = ""  # The last URL of the last fetch, if a redirect led there; else "".
 
     @property
     def cause(self) -> str:
-        """What the last fetch failed of, in a few words."""
+        """The cause of the last failure, in a few words."""
         if self.failure is not None:
             return self.failure.value
         return self.why
@@ -106,7 +110,7 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """All that storage keeps for one origin: a copy, an outage, or a copy and the outage since."""
+    """The facts that a storage keeps for one origin: the last copy, and the outage after it."""
 
     copy: Copy | None = None
     outage: Outage | None = None
@@ -121,35 +125,37 @@ class State(Enum):
 
 
 _THIRTY_DAYS = ((30 * DAY, State.FULL_DISALLOW), (math.inf, State.RULES))
-# What an outage means until it is so many seconds old. RULES are those of the last good copy;
-# without a copy it is full allow.
+# Each row gives an age of an outage in seconds, and the state until that age. RULES means the rules
+# of the last copy, or full allow if there is no copy.
 LADDERS: dict[str, tuple[tuple[float, State], ...]] = {
     "google": _THIRTY_DAYS,  # Google's page of 2019 to 2025
     "google-2026": (  # Google's page of 2026
         (12 * HOUR, State.FULL_DISALLOW),
         (12 * HOUR + 30 * DAY, State.RULES),
-        # "If the site is available", says the page: one that is not serves nothing anyway.
+        # The page adds "if the site is available". An unavailable site serves nothing anyway.
         (math.inf, State.FULL_ALLOW),
     ),
-    # RFC 9309 2.3.1.4, which names 30 days as an example and a copy as one of two ways
+    # RFC 9309 2.3.1.4 gives 30 days as an example, and allows a copy or full allow after them.
     "rfc9309": _THIRTY_DAYS,
-    # as stock Scrapy: fails open, yet rules once read stay in force
+    # As stock Scrapy, this fails open. But rules that were read before the outage stay in force.
     "allow": ((math.inf, State.RULES),),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The parameters, all times in seconds.
+    """The parameters of a crawl; times are in seconds.
 
-    Raises ValueError for another word than those that are allowed.
+    Raises:
+        ValueError: `unreachable` is not a key of `LADDERS`, or `access_denied` is neither "allow"
+            nor "disallow".
     """
 
-    unreachable: str = "google"  # a key of `LADDERS`
-    # no answer is fresh for longer; max-age can lengthen a day only if this is above a day
+    unreachable: str = "google"
+    # No answer is fresh for longer. A max-age above a day counts only if this is above a day.
     max_age_secs: float = DAY
-    soft_404: bool = True  # for `outcome_of`
-    # what a refusal (`REFUSALS`) and a wall mean: "allow", as by Google, or "disallow"
+    soft_404: bool = True  # A parameter of `outcome_of`.
+    # The meaning of a denied access (`REFUSALS`) and of a bot wall. "allow" is Google's.
     access_denied: str = "allow"
 
     def __post_init__(self) -> None:
@@ -163,21 +169,28 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What applies to an origin now, and until when; times are seconds since the epoch."""
+    """The state of an origin now, and until when it holds; times are seconds since the epoch."""
 
     state: State
     why: str
-    temporary: bool  # robots.txt is unreachable, and the ladder decided
-    refresh_at: float  # from then on, the crawl fetches robots.txt again in the background
-    ask_at: float  # from then on, requests wait for that fetch
-    copy: Copy | None = None  # the definite answer that this rests on
-    outage: Outage | None = None  # the outage for which this is temporary, if there is one
+    temporary: bool  # Whether robots.txt is unreachable or not yet fetched.
+    refresh_at: float  # From this time on, the crawl fetches robots.txt again in the background.
+    ask_at: float  # From this time on, requests wait for that fetch.
+    copy: Copy | None = None  # The definite answer that decided; None if none did.
+    outage: Outage | None = None  # The outage that decided; None if none did.
 
 
 def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> Entry:
-    """Return `entry` brought up to date with a fetch that ended at `now`.
+    """Return the entry after a fetch.
 
-    A definite answer ends an outage.
+    A definite answer replaces the copy and ends the outage. A failure begins or prolongs an outage,
+    and keeps the copy.
+
+    Args:
+        entry: the entry before the fetch; None if there was none.
+        outcome: the outcome of the fetch.
+        now: the end of the fetch, in seconds since the epoch.
+        policy: its `max_age_secs` limits the time for which an answer is fresh.
     """
     if isinstance(outcome, Unreachable):
         if entry is None:
@@ -210,14 +223,14 @@ def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> 
 def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outage:
     """Return the outage after one more failure.
 
-    `before` is the outage until then, if there was one.
+    `before` is the outage before this failure; None if this is its first failure.
     """
     if before is None:
         before = Outage(since=now, failures=0, status=None, why="", retry_at=now, alike=0)
     alike = 0
     if outcome.failure is before.failure:
         alike = before.alike
-    # no server is burdened by a try to find it: the pauses begin anew when it disappears
+    # Without a server, a try burdens nobody. So when a server disappears, the waits begin anew.
     tries = before.failures
     if outcome.failure in NO_SERVER:
         tries = alike
@@ -235,10 +248,10 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
 
 
 def _wait(outcome: Unreachable, tries: int) -> float:
-    """Return for how many seconds to leave a server alone after so many failures before this."""
+    """Return for how many seconds to wait after a failure that `tries` failures came before."""
     doubled = _FIRST_RETRY * 2.0 ** min(tries, 32)
     if outcome.retry_after is not None:
-        # waits grow also for a server that says "1 second" each time
+        # Waits grow up to a minute even if the server asks for 1 second each time.
         return min(max(outcome.retry_after, min(doubled, MINUTE)), _RETRY_AFTER)
     if outcome.status in _OFTEN:
         return min(doubled, _BUSY_RETRY)
@@ -246,17 +259,17 @@ def _wait(outcome: Unreachable, tries: int) -> float:
 
 
 def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
-    """Return what an entry means at `now`, in seconds since the epoch.
+    """Return the decision that an entry leads to at `now`, in seconds since the epoch.
 
-    Nothing known means full disallow until robots.txt has been fetched. A failed early refresh
-    changes nothing while the copy is still fresh.
+    Without a copy and an outage, the decision is full disallow until robots.txt has been fetched.
+    A failed early refresh changes nothing while the copy is still fresh.
     """
     if entry is None:
         entry = Entry()
     copy = entry.copy
     outage = entry.outage
     fresh_until = now
-    # A copy from the future is not fresh at all: a clock was wrong.
+    # A copy from the future is not fresh, because a clock was wrong.
     if copy is not None and copy.fetched_at <= now + _SKEW:
         fresh_until = min(copy.fresh_until, copy.fetched_at + policy.max_age_secs)
     if outage and fresh_until <= now:
@@ -272,10 +285,10 @@ def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
 
 
 def _retry_at(outage: Outage, now: float) -> float:
-    """When to ask again.
+    """Return when to ask again.
 
-    That is now if the stored times are impossible (in the future, or too long a wait): a clock
-    was wrong.
+    The result is `now` if the stored times are impossible because a clock was wrong: the outage
+    begins in the future, or the wait is too long.
     """
     if outage.since > now + _SKEW or outage.retry_at > now + _RETRY_AFTER + _SKEW:
         return now
@@ -283,7 +296,7 @@ def _retry_at(outage: Outage, now: float) -> float:
 
 
 def _state_by(copy: Copy, policy: Policy) -> State:
-    """Return what a definite answer means."""
+    """Return the state that follows from a definite answer."""
     if policy.access_denied == "disallow" and (copy.kind is Kind.WALL or copy.status in REFUSALS):
         return State.FULL_DISALLOW
     if copy.kind is Kind.RULES:
@@ -292,9 +305,10 @@ def _state_by(copy: Copy, policy: Policy) -> State:
 
 
 def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) -> Decision:
-    """Decide by the rung for the outage's age.
+    """Return the decision by the row of the ladder for the outage's age.
 
-    Requests that may go on do not wait for each further attempt.
+    Requests wait for the next fetch only under full disallow, or if the fetch is overdue by
+    `_GRACE`.
     """
     age = max(0.0, now - outage.since)
     state = next(state for until, state in LADDERS[policy.unreachable] if age < until)
@@ -316,9 +330,11 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) ->
 
 
 def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:
-    """Whether a run that began at `began_at` should try a missing server though it is early.
+    """Return whether a crawl should ask again at once, before the retry is due.
 
-    One try burdens no server, and shows at once that a host is back.
+    It should if there was no server (`NO_SERVER`), the origin is under full disallow, and the last
+    failure came before the crawl began at `began_at` (seconds since the epoch). One try burdens
+    nobody if there is no server, and it shows at once whether the host is back.
     """
     outage = decision.outage
     if outage is None or decision.state is not State.FULL_DISALLOW:
@@ -327,7 +343,7 @@ def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:
 
 
 def span(secs: float) -> str:
-    """Return a length of time in its largest unit, rounded down; `secs` are seconds."""
+    """Return `secs` seconds in words, in the largest unit and rounded down, such as "33 d"."""
     for size, unit in _UNITS:
         if secs >= size:
             return f"{secs // size:.0f} {unit}"
@@ -335,9 +351,9 @@ def span(secs: float) -> str:
 
 
 def date_of(secs: float) -> datetime | None:
-    """Return a time, in seconds since the epoch, as a date in UTC; None if it has no date.
+    """Return a time, in seconds since the epoch, as a date in UTC; None if it is out of range.
 
-    A time from a storage may have none, since others may write there.
+    A storage may contain times out of range, because other programs may write there.
     """
     try:
         return datetime.fromtimestamp(secs, tz=timezone.utc)

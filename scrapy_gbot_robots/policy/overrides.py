@@ -1,11 +1,11 @@
-"""What a user has agreed with sites apart from their robots.txt.
+"""Overrides: agreements of a user with sites, which count instead of or beside their robots.txt.
 
-It says which override counts for an origin, and what it does.
+This module reads the setting, finds the override that counts for an origin, and applies it.
 
-Pure: the caller passes in the time. Finding the override of an origin takes a look-up for the
-origin and one for each label of its host, however many overrides there are. A wrong value is a
+Pure: the caller passes in the time. To find the override of an origin, one look-up for the origin
+and one for each label of its host are enough, however many overrides there are. A wrong value is a
 ValueError.
-Source: our own; no standard has agreed exceptions.
+Source: our own, because no standard defines agreed exceptions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .outages import Decision, State
 SETTING = "GBOT_ROBOTS_OVERRIDES"
 
 _DAY = 86_400.0
-_LONGEST_LIST = 2_000  # characters of a list of overrides in the log
+_LONGEST_LIST = 2_000  # The largest number of characters of a list of overrides in the log.
 
 _KEY_RULE = (
     'an origin ("https://example.com:8443"), a host ("example.com") '
@@ -40,22 +40,23 @@ _KEY_RULE = (
 )
 _ORIGIN = re.compile(r"[^:/]+://[^/?#@*\\]+/?")
 _HOST = re.compile(r"(\*\.)?([^/?#@*\\:]+|\[[^/?#@*\\]+\])")
-# Of a host: it is an address, or none; and it has no subdomains.
+# This matches hosts that are IP addresses or invalid ones. They have no subdomains.
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?|\[.*\]")
-_PATTERN = re.compile(r"[^#\x00-\x20\x7f]+")  # as one line of a robots.txt can have it
-_FEW = 5  # patterns that a warning repeats
-_FIELDS_OF_GROUPS = ("crawl-delay", "content-usage", "content-signal")  # beside the rules
-# Kinds of remarks, at the level of errors, on rules that do not do what their author means.
+_PATTERN = re.compile(r"[^#\x00-\x20\x7f]+")  # A line of a robots.txt can contain it.
+_FEW = 5  # A warning repeats at most this many patterns.
+# A group may consist of these fields without any rule.
+_FIELDS_OF_GROUPS = ("crawl-delay", "content-usage", "content-signal")
+# Errors of these kinds mean that a rule does not have the effect that its author wants.
 _FAULTS = frozenset({"unknown field", "rule before any group"})
 
 
 class Action(Enum):
-    """What an override does with the rules of a site."""
+    """The effects of an override on the rules of a site."""
 
-    IGNORE = "ignore"  # they are not obeyed
-    DISALLOW = "disallow"  # nothing is fetched, whatever they say
-    REPLACE = "own rules"  # others are obeyed
-    ALLOW = "allow"  # they are obeyed, and some paths are allowed besides
+    IGNORE = "ignore"  # The crawl ignores the site's rules.
+    DISALLOW = "disallow"  # The crawl fetches nothing, even if the site's rules allow it.
+    REPLACE = "own rules"  # The crawl obeys the user's rules instead of the site's.
+    ALLOW = "allow"  # The crawl obeys the site's rules, but may also fetch some paths.
 
 
 _STATES = {
@@ -69,28 +70,28 @@ _STATES = {
 class Override:
     """One override."""
 
-    key: str  # where it applies, as the user wrote it
+    key: str  # The origin, host or domain for which it counts, as the user wrote it.
     action: Action
-    reason: str  # in the user's words
-    robotstxt: RobotsTxt | None = None  # the rules to obey instead
-    until: date | None = None  # the last day, in UTC; None: it has no end
-    paths: tuple[str, ...] = ()  # the patterns that are allowed besides, as the user wrote them
-    allows: Patterns = NO_PATTERNS  # these, as rules
+    reason: str  # In the user's words.
+    robotstxt: RobotsTxt | None = None  # The user's rules; None unless the action is REPLACE.
+    until: date | None = None  # The last day, in UTC; None if the override has no end.
+    paths: tuple[str, ...] = ()  # The patterns of ALLOW, as the user wrote them.
+    allows: Patterns = NO_PATTERNS  # The same patterns, compiled.
 
     @property
     def replaces(self) -> bool:
-        """Whether this counts in place of the site's robots.txt, which is not fetched then."""
+        """Whether the override counts in place of the robots.txt, which then is not fetched."""
         return self.action is not Action.ALLOW
 
     def agreed_length(self, url: str) -> int:
-        """Return the length of the longest pattern that allows `url` besides; 0 if none does."""
+        """Return the length of the longest allowed pattern that matches `url`; 0 if none does."""
         return self.allows.best(path_of(url), NO_RULE) >> LENGTH_BITS
 
     @property
     def ends_at(self) -> float:
-        """When the override has run out, in seconds since the epoch; infinity: never.
+        """The end of the last day, in seconds since the epoch; infinity if there is no last day.
 
-        Its last day counts to its end.
+        From this time on, the override does not count.
         """
         if self.until is None or self.until == date.max:
             return inf
@@ -98,11 +99,11 @@ class Override:
 
     @property
     def why(self) -> str:
-        """The reason of verdicts."""
+        """The reason that verdicts by this override give."""
         return f"override for {shown(self.key)} ({shown(self.reason)})"
 
     def named(self, verdict: Verdict) -> Verdict:
-        """Return `verdict` with this override named in it."""
+        """Return `verdict` with the key of this override, and with its reason."""
         reason = self.why
         if verdict.reason not in {MOST_SPECIFIC, reason}:
             reason = f"{reason}: {verdict.reason}"
@@ -110,17 +111,18 @@ class Override:
 
 
 def decision_by(override: Override) -> Decision:
-    """Return the decision that counts in place of the decision on the site's robots.txt."""
+    """Return the decision that replaces the decision on the site's robots.txt."""
     ends_at = override.ends_at
     return Decision(_STATES[override.action], override.why, False, ends_at, ends_at)
 
 
 class Overrides(dict[str, Override]):
-    """The overrides of a crawl, by place.
+    """The overrides of a crawl, by place. A place is an origin, a host or a domain.
 
-    The most specific one counts: the origin's, the host's, the nearest domain's.
+    For a URL, the override of its origin counts, or else the override of its host, or else the
+    override of the nearest domain.
 
-    Hosts are compared in one spelling: without a final dot, and an IPv4 address as four numbers.
+    Hosts are compared without a final dot, and IPv4 addresses as four numbers.
     """
 
     def of(self, origin: Origin, now: float) -> Override | None:
@@ -140,9 +142,10 @@ class Overrides(dict[str, Override]):
         return None
 
     def in_words(self, now: float) -> tuple[str, str]:
-        """Say which overrides have run out by `now`, and which count; "" if there are none.
+        """Return two sentences: the overrides that have run out by `now`, and those in force.
 
-        Of each list those come first that run out first.
+        `now` is in seconds since the epoch. A sentence without overrides is "". In each sentence,
+        the overrides that end first come first.
         """
         run_out: list[str] = []
         in_force: list[str] = []
@@ -157,9 +160,10 @@ class Overrides(dict[str, Override]):
         return _listed("run out and not applied", run_out), _listed("in force", in_force)
 
     def open_by_mistake(self, now: float) -> Iterator[str]:
-        """Yield a sentence for each override in force at `now` whose own rules forbid nothing.
+        """Yield a warning for each override in force at `now` whose own rules disallow nothing.
 
-        Its author wanted to add paths to the site's rules, as a rule, and has opened the site.
+        Usually, the author of such rules wanted to add paths to the site's rules, but the override
+        opens the whole site. `now` is in seconds since the epoch.
         """
         for override in self.values():
             if override.robotstxt is None or override.ends_at <= now:
@@ -185,12 +189,12 @@ def _listed(words: str, lines: list[str]) -> str:
 
 
 def _place(key: str) -> str:
-    """Return one spelling of the place that a key names.
+    """Return the place that `key` names, in one spelling.
 
-    It is like "https://example.com", "example.com" or "*.example.com".
+    A place is for example "https://example.com", "example.com" or "*.example.com".
 
     Raises:
-        ValueError: it names none that a request can go to, or more than scheme, host and port.
+        ValueError: no request can go to the place, or the key has more than scheme, host and port.
     """
     with suppress(ValueError, OSError):
         below = ""
@@ -215,9 +219,9 @@ def _place(key: str) -> str:
 
 
 def _in_one_spelling(host: str) -> str:
-    """Return one spelling of `host` for all that lead to the same machine.
+    """Return the same spelling for all spellings of `host` that lead to one machine.
 
-    "127.1" is "127.0.0.1" for a resolver.
+    For example, a resolver reads "127.1" as "127.0.0.1".
     """
     host = host.rstrip(".")
     if host.rpartition(".")[2][:1].isdecimal():
@@ -232,10 +236,14 @@ def _in_one_spelling(host: str) -> str:
 def read_overrides(
     value: object, parse: Callable[[bytes], RobotsTxt] = RobotsTxt.parse
 ) -> Overrides:
-    """Read the value of the setting, a mapping from keys to mappings; `parse` reads a robots.txt.
+    """Return the overrides that the setting contains.
+
+    Args:
+        value: the value of the setting, a mapping from places to mappings of fields.
+        parse: reads the bytes of a robots.txt.
 
     Raises:
-        ValueError: a key or a value is wrong; the message names the key, the value and the rule.
+        ValueError: a key or a value is wrong. The message names the key, the value and the rule.
     """
     overrides = Overrides()
     for key, fields in _mapping(SETTING, value).items():
@@ -297,7 +305,11 @@ def _text(name: str, fields: Mapping[str, Any], field: str) -> str:
 
 
 def _paths(name: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the patterns of `"allow"`. A ValueError: it is no list, or one can match no path."""
+    """Return the patterns of `"allow"`.
+
+    Raises:
+        ValueError: the field is not a list, or a pattern in it cannot match any path.
+    """
     value = fields["allow"]
     if isinstance(value, (list, tuple)) and value and all(isinstance(path, str) for path in value):
         paths = tuple([path.strip() for path in value])
@@ -314,10 +326,11 @@ def _allowing(paths: Sequence[str]) -> Patterns:
 
 
 def _own_rules(robotstxt: RobotsTxt) -> RobotsTxt:
-    """Return the rules that a user has written.
+    """Return `robotstxt`, the rules that a user has written, after a check.
 
     Raises:
-        ValueError: there are none that a crawl may heed, or a line is ignored that looks like one.
+        ValueError: it does not contain a rule that a crawl could obey, or it contains a line that
+            looks like a rule but is ignored.
     """
     for remark in robotstxt.remarks:
         if remark.level == ERROR and remark.kind in _FAULTS:
@@ -330,10 +343,10 @@ def _own_rules(robotstxt: RobotsTxt) -> RobotsTxt:
 
 
 def _day(value: Any) -> date | None:
-    if value is None or type(value) is date:  # a datetime is a date, too, but is not wanted
+    if value is None or type(value) is date:  # A datetime is a date, too, but is wrong here.
         return value
     day = date.fromisoformat(value)
-    if str(day) != value:  # Python 3.11 reads other forms, too
+    if str(day) != value:  # Python 3.11 and newer also read other forms.
         raise ValueError
     return day
 

@@ -1,4 +1,4 @@
-"""The verdict on a URL, by all that may decide about it.
+"""The verdict on a URL by its site's robots.txt, by the state of that file, and by an override.
 
 Pure: the caller has looked up the decision on the robots.txt and the override of the site.
 Source: RFC 9309 2.2.2 (a robots.txt itself is never disallowed).
@@ -17,14 +17,17 @@ from .overrides import Override, decision_by
 def judge_url(
     url: str, decision: Decision, rules: Rules, override: Override | None = None
 ) -> Verdict:
-    """Return whether a crawl may fetch `url`, and why, in the order in which things count.
+    """Return whether a crawl may fetch `url`, and why.
+
+    The URL of a robots.txt is always allowed. Otherwise an override that replaces the robots.txt
+    decides, or else the robots.txt with the paths that an override allows.
 
     Args:
         url: an absolute URL.
-        decision: that on the robots.txt of its origin.
-        rules: those of one crawler, for the case that rules decide: the override's own, or else
-            those of the robots.txt.
-        override: the override that counts for the origin.
+        decision: the decision on the robots.txt of the URL's origin.
+        rules: the rules for one user agent, which count if the state is RULES. They come from an
+            override that has its own rules, or else from the robots.txt.
+        override: the override that counts for the origin; None if there is none.
     """
     if origin_of_robots_txt(url) is not None:
         return Verdict(True, None, ROBOTS_TXT_ITSELF)
@@ -42,17 +45,18 @@ def judge_url(
 
 
 def agreed(url: str, verdict: Verdict, rules: Rules | None, override: Override) -> Verdict:
-    """Return the verdict on a URL that a site disallows, if `override` allows paths besides.
+    """Return the verdict on a URL that a site disallows, if `override` allows some paths.
 
-    The longest pattern decides, and of two that are equally long the one that allows, as if those
-    of the override stood in the group of the robots.txt. An unreachable robots.txt is not asked
-    about here: what an outage means holds for agreed paths, too.
+    The patterns of the override count as if they stood in the group of the robots.txt. So the
+    longest pattern decides, and of two equally long ones the pattern that allows. Do not call this
+    while the robots.txt is unreachable, because an outage also forbids agreed paths.
 
     Args:
         url: an absolute URL.
-        verdict: the site's, which disallows it. It is returned if the override changes nothing.
-        rules: the site's; None: everything is disallowed, as by `Disallow: /`.
-        override: one that allows paths.
+        verdict: the site's verdict, which disallows the URL. It is returned if the override does
+            not change it.
+        rules: the site's rules; None if everything is disallowed, as by `Disallow: /`.
+        override: an override that allows paths.
     """
     for form in (url, *other_forms(url)):
         disallowed = len("/")

@@ -1,21 +1,21 @@
-"""What came in place of a robots.txt: a wall's answer, a page, other data, a "not found" as a 5xx.
+"""Recognises bodies that are not a robots.txt: bot walls, web pages, other data, soft 404s.
 
-Googlebot passes bot walls, other crawlers do not; so Google's page has no word of them. A table has
-their marks, each with its public source. A web page is parsed like any other body, and lines in it
-that are valid count (Google's page, "File format"); one without such a line says nothing to
-crawlers. So a 2xx with any line for a crawler or a sitemap is the site's own file, whatever stands
-around it.
+Bot walls let Googlebot pass but stop other crawlers, so Google's page does not mention them. A
+table lists their marks, each with its public source. A web page is parsed like any other body, and
+valid lines in it count (Google's page, "File format"). A 2xx that contains a user-agent or a
+sitemap line is the site's own file, whatever surrounds that line. A web page without these lines
+has no rules.
 
-A 5xx whose page says that the page was not found means 404 (Google's page, "Handling of errors and
-HTTP status codes"). That test is conservative. Only the title, the first heading or, in plain text,
-the first line counts, and it must say "not found" by itself or of a page, in a language of the
-table.
+A 5xx with a "not found" page means 404 (Google's page, "Handling of errors and HTTP status codes").
+The test for these pages is conservative. It reads only the title, the first heading or, in plain
+text, the first line. This text must be "not found" alone, or mean that a page was not found, in a
+language of the table.
 
-Bodies are hostile: of each a bounded part is read, in one pass, but for lines to crawlers, for
-which the whole is searched.
+Bodies are hostile, so a bounded part of each is read in one pass. Only the search for user-agent
+and sitemap lines reads the whole body.
 """
 
-# ruff: noqa: RUF001 - dashes and letters of other scripts are meant
+# ruff: noqa: RUF001 - dashes and letters of other scripts are intended
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from w3lib.encoding import html_to_unicode
 from ..core.lines import is_web_page
 
 _HEAD_BYTES = 16 * 1024
-_TITLE_CHARS = 300  # of a title, a heading or a line
+_TITLE_CHARS = 300  # The rest of a longer title, heading or line is ignored.
 
-# A header, the beginnings of its value that count, and whose wall sends it.
+# Each row has a header, beginnings of its value, and the bot wall that sends it.
 _HEADERS = (
     # developers.cloudflare.com/cloudflare-challenges/challenge-types/challenge-pages/
     # detect-response
@@ -45,19 +45,19 @@ _HEADERS = (
 )
 HEADERS = frozenset(name for name, _, _ in _HEADERS)
 
-# How titles begin, in lower case, each with a repository that has it.
+# Beginnings of titles in lower case, with a source for each, and the bot walls that send them.
 _TITLES = {
-    # FlareSolverr, src/flaresolverr_service.py, as the next two
+    # This and the next two are in FlareSolverr, src/flaresolverr_service.py.
     "just a moment...": "Cloudflare's challenge",
     "attention required! | cloudflare": "Cloudflare's block page",
     "ddos-guard": "DDoS-Guard",
     # TecharoHQ/anubis, lib/localization/locales/en.json; issue 1865
     "making sure you're not a bot!": "Anubis",
-    "oh noes!": "Anubis",  # the same: it refuses
-    # vercel-labs/vgpu, pull request 228; with a 403
+    "oh noes!": "Anubis",  # The same source. This page denies access.
+    # vercel-labs/vgpu, pull request 228 (a 403)
     "vercel security checkpoint": "Vercel's challenge",
     "pardon our interruption": "Imperva",  # ziplokk1/incapsula-cracker-py3, issue 32
-    # F5EMEA/oltra, use-cases/app-protect/attacks/README.md; with a 200
+    # F5EMEA/oltra, use-cases/app-protect/attacks/README.md (a 200)
     "request rejected": "F5 BIG-IP",
     # PerimeterX/perimeterx-node-core, lib/templates
     "access to this page has been denied": "HUMAN",
@@ -67,23 +67,30 @@ _SUCCESS = range(200, 300)
 _LINE_OF_A_FILE = re.compile(
     rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[ \t\v\f]*(?:user[^a-z\r\n]?agent|site-?map)", re.IGNORECASE
 )
-_OTHER_DATA = (  # how it begins, and what it is
+# Each row has the first bytes of a body, and the format that they show.
+_OTHER_DATA = (
     (b"{", "JSON"),
     (b"[", "JSON"),
     (b"\xff\xfe", "UTF-16 text"),
     (b"\xfe\xff", "UTF-16 text"),
     (b"\x1f\x8b", "gzip data"),
 )
-# As a browser shows a text: the line behind a tag is no line of a robots.txt.
+# A browser's page around a text begins with a tag, and the first line of the text follows the tag.
+# The parser does not read that line, because it begins with the tag.
 _AGENT_BEHIND_A_TAG = re.compile(rb">[ \t]*user-?agent[ \t]*:", re.IGNORECASE)
 _RULE = re.compile(rb"allow[ \t]*:", re.IGNORECASE)
 
 
 def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
-    """Return whose wall a response looks like, and by which mark; "" if it looks like none.
+    """Return the bot wall that a response comes from, and its mark; "" if it shows no mark of one.
 
-    `headers` has those of `HEADERS`, and the Content-Type, with names in lower case; `body` is
-    content-decoded, and empty if it is not known.
+    Args:
+        status: the status code.
+        headers: the headers of `HEADERS` and the Content-Type, with names in lower case.
+        body: the body without content codings; empty if it is not known.
+
+    Returns:
+        Such as "DDoS-Guard, by its title", or "".
     """
     if status in _SUCCESS and _speaks_to_crawlers(body):
         return ""
@@ -101,19 +108,19 @@ def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
 
 
 def _speaks_to_crawlers(body: bytes) -> bool:
-    """Whether a line of `body` is for a crawler or a sitemap."""
+    """Return whether `body` contains a user-agent or a sitemap line."""
     return _LINE_OF_A_FILE.search(body) is not None
 
 
 def _head(body: bytes) -> bytes:
-    """Return the beginning of `body`, without a byte-order mark and white space before it."""
+    """Return the beginning of `body` after a byte-order mark and white space."""
     return body[:_HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")
 
 
 def found_instead(body: bytes) -> str:
-    """Return what `body` is if it clearly is no robots.txt; "" if it may be one.
+    """Return a name for a body that clearly is not a robots.txt, such as "JSON"; "" for others.
 
-    What has a line for a crawler or a sitemap is one, whatever stands around it.
+    A body with a user-agent or a sitemap line is a robots.txt, whatever surrounds that line.
     """
     if _speaks_to_crawlers(body):
         return ""
@@ -129,11 +136,11 @@ def found_instead(body: bytes) -> str:
 
 
 def hides_rules(body: bytes) -> str:
-    """Return what `body` is if what looks like rules stands inside it, and is not read; else "".
+    """Return a name for a body that contains rules which the parser does not read; "" for others.
 
-    These are web pages around a text, and UTF-16 text.
+    The bodies with a name are a web page around a text, and UTF-16 text.
     """
-    text = body.replace(b"\0", b"").lstrip(b"\xff\xfe")  # readable, if it was UTF-16
+    text = body.replace(b"\0", b"").lstrip(b"\xff\xfe")  # This turns UTF-16 into ASCII.
     if _RULE.search(text) is None:
         return ""
     if is_web_page(body):
@@ -143,27 +150,28 @@ def hides_rules(body: bytes) -> str:
     return ""
 
 
-# A 5xx that says "not found"
+# Soft 404s: a 5xx whose page means "not found"
 
-# Of a page in lower case. What is not closed goes on to the end, so that no search begins anew.
+# These patterns match a page in lower case. An element without an end tag extends to the end of the
+# page, so that each search runs once.
 _UNSEEN = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style|noscript|template|svg)\b.*?(?:</\1|\Z)", re.DOTALL
 )
 _TITLE = re.compile(r"<(title)\b[^<>]*>(.*?)(</\1|\Z)", re.DOTALL)
 _HEADING = re.compile(r"<(h[1-6])\b[^<>]*>(.*?)(</\1|\Z)", re.DOTALL)
 _OPENING = re.compile(r"<[a-z!]|\A\s*[<{\[]")
-# The name of a charset of Hebrew that Python does not know.
+# Python lacks this name of a Hebrew charset.
 _IN_LOGICAL_ORDER = re.compile(rb"iso-8859-8-i", re.IGNORECASE)
 _INNER_TAG = re.compile(r"<[^<>]*>")
 _CLAUSE_END = re.compile(r"[|:;!?,()\[\]{}<>»«„“”•·–—/\"\-。、]|\.(?=\s|$)")
-# Letters that are written in several ways; code pages lack the Persian yeh and kaf.
+# Letters with several spellings. For example, code pages lack the Persian yeh and kaf.
 _LETTERS = str.maketrans(
     {"ł": "l", "ı": "i", "đ": "d", "ø": "o", "ي": "ی", "ك": "ک", "’": "'", "\N{SOFT HYPHEN}": None}
 )
 
-# Language, things, and verdicts: a verdict alone, or a thing and a verdict within one clause. Both
-# are compared after `_folded`, as parts of words: "seite" is heard in "Webseite". "_" stands for
-# the edge of a word.
+# Each row has a language, things, and verdicts. A text means "not found" if one clause of it is a
+# verdict alone, or contains a thing and a verdict. Both are compared after `_folded`, and may be
+# parts of words, as "seite" is in "Webseite". "_" stands for the edge of a word.
 LANGUAGES = """
     en | page, _url_, robots.txt | not found, cannot be found, can't be found, could not be found
     en | page, _url_, robots.txt | couldn't be found, wasn't found, not been found, cannot find
@@ -203,7 +211,8 @@ LANGUAGES = """
     fi | sivu | ei löydy, ei löytynyt
     ms | halaman | tidak dijumpai, tidak ditemui
 """
-ALONE = (  # with no other word in the clause
+# Each of these means "not found" if its clause has no other word.
+ALONE = (
     "file not found, file or directory not found, document not found, object not found, resource "
     "not found, the resource cannot be found, the requested resource was not found, the requested "
     "resource could not be found"
@@ -217,9 +226,11 @@ PARTS_OF_A_SITE = "server, database, template, backend, upstream, module, plugin
 
 
 def says_not_found(body: bytes, content_type: str = "") -> bool:
-    """Whether an error page says in title, first heading or first line: the page was not found.
+    """Return whether the title, first heading or first line of an error page means "not found".
 
-    `content_type` is the header of that name, which may say the charset.
+    Args:
+        body: the body without content codings.
+        content_type: the value of the Content-Type header, which may name the charset.
     """
     page = _visible(body, content_type)
     sayings = [_inside(_TITLE, page), _inside(_HEADING, page)]
@@ -229,13 +240,13 @@ def says_not_found(body: bytes, content_type: str = "") -> bool:
 
 
 def _visible(body: bytes, content_type: str) -> str:
-    """Return the beginning of a page, in lower case, without what a browser does not show."""
+    """Return the beginning of a page in lower case, without the elements that browsers hide."""
     text = _text(body[:_HEAD_BYTES], content_type[:_TITLE_CHARS])
-    return _UNSEEN.sub("<!>", text.lower())  # still markup
+    return _UNSEEN.sub("<!>", text.lower())  # The substitute still counts as markup.
 
 
 def _inside(element: re.Pattern[str], page: str) -> str:
-    """Return the text of the first such element; "" if there is none, or it is not closed."""
+    """Return the text of the first match of `element`; "" without a match or without an end tag."""
     match = element.search(page)
     if match is None or not match[3]:
         return ""
@@ -243,10 +254,13 @@ def _inside(element: re.Pattern[str], page: str) -> str:
 
 
 def _text(head: bytes, content_type: str) -> str:
-    """Decode a head, which may end within a character: as UTF-8, or as w3lib would, as a page."""
+    """Decode the first bytes of a page as UTF-8 or, if that fails, as w3lib does.
+
+    `head` may end within a character.
+    """
     with suppress(UnicodeDecodeError):
         return codecs.getincrementaldecoder("utf-8-sig")().decode(head)
-    with suppress(LookupError, ValueError):  # from a codec that is for no text
+    with suppress(LookupError, ValueError):  # The page may name a codec that is not for text.
         header = _IN_LOGICAL_ORDER.sub(b"iso-8859-8", content_type.encode("latin-1", "replace"))
         _, text = html_to_unicode(
             header.decode("latin-1"),
@@ -258,9 +272,10 @@ def _text(head: bytes, content_type: str) -> str:
 
 
 def _is_not_found(saying: str) -> bool:
-    """Judge a saying by its clauses: "404" and "the page you want was not found" say so.
+    """Return whether a clause of `saying` means "not found".
 
-    Where a part of the site is missing, and not a page, the site is down.
+    Examples are "404" and "the page you want was not found". If a part of the site is missing, such
+    as its database, the site is down, and the clause does not count.
     """
     for clause in _CLAUSE_END.split(_folded(unescape(saying))):
         words = clause.split()
@@ -274,7 +289,7 @@ def _is_not_found(saying: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    """Fold case, width, accents and apostrophes: a phrase is one phrase however it is typed."""
+    """Fold case, width, accents and apostrophes, so that all spellings of a phrase are equal."""
     plain = "".join(
         char for char in unicodedata.normalize("NFKD", text) if unicodedata.category(char) != "Mn"
     )
@@ -282,7 +297,7 @@ def _folded(text: str) -> str:
 
 
 def _one_of(phrases: str) -> str:
-    """Return a pattern for the phrases that commas part."""
+    """Return a pattern that matches any of the phrases, which commas separate."""
     return "|".join(re.escape(phrase).replace("_", " ") for phrase in phrases.strip().split(", "))
 
 
@@ -291,7 +306,7 @@ _PAGE_IS_MISSING = re.compile(
     "|".join(f"(?=.*(?:{_one_of(things)})).*(?:{_one_of(verdicts)})" for things, verdicts in _ROWS)
 )
 _VERDICTS = "|".join(_one_of(verdicts) for _, verdicts in _ROWS)
-# It may be inflected: "no encontrad" + "a".
+# Up to three letters may follow, such as the "a" in "no encontrada".
 _IS_ALONE = re.compile(rf"(?:{_VERDICTS}|{_one_of(ALONE)})\S{{0,3}}\Z")
 _PART_OF_A_SITE = re.compile(_one_of(PARTS_OF_A_SITE))
 _ERROR = frozenset(_folded(ERROR_WORDS).split())
