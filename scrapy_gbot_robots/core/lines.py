@@ -1,18 +1,20 @@
-"""Bytes of a robots.txt -> its lines, read as Google's parser reads them.
+"""Split the bytes of a robots.txt into lines, and read each line as Google's parser does.
 
-This is the careful reader. It returns everything about a line: its field name, its value, its kind,
-and flags for anything odd. It is the specification of the fast reader (crawler_groups.py), and
-tests compare both. Groups, remarks and lint use it. A crawl uses it only for lines in an unusual
-form.
+This module is the careful reader. For each line it returns the field name, the value, the kind of
+the line, and flags for anything odd. The careful reader is the specification of the fast reader
+(crawler_groups.py), and tests compare the two readers. Groups, remarks and lint use the careful
+reader. A crawl uses it only for lines in an unusual form.
 
-A worked example: " Dissallow : /a b # no" has the key "Dissallow" and the value "/a b". Its kind is
-a disallow line, and its flags show a directive, a typo and a comment.
+For example, the line " Dissallow : /a b # no" has the key "Dissallow" and the value "/a b". The
+kind of the line is DISALLOW. The flags are HAS_DIRECTIVE, TYPO and HAS_COMMENT.
 
-Boundary: one line at a time. robots.py finds the group of each line.
-Sources: RFC 9309 2.2; Google's page, which is "How Google interprets the robots.txt specification"
-("File format", "Syntax"); and Google's parser, which is github.com/google/robotstxt. Google's
-parser accepts more than Google's page documents, such as misspelt names. So does this reader, and
-lint reports where.
+This module reads each line by itself. robots.py finds the group of each line.
+
+In the comments of this package, "Google's page" is the page "How Google interprets the robots.txt
+specification", and "Google's parser" is github.com/google/robotstxt. The sources of this module are
+RFC 9309 2.2, Google's page ("File format", "Syntax") and Google's parser. Google's parser accepts
+more than Google's page documents, such as misspelt names. This reader accepts the same, and lint
+reports the lines.
 """
 
 from __future__ import annotations
@@ -29,9 +31,10 @@ USER_AGENT = 1
 ALLOW = 2
 DISALLOW = 3
 SITEMAP = 4
-UNUSED = 5  # a field that other programs use and Google does not
+UNUSED = 5  # a field that Google ignores, although other programs use it
 
-# Flags for anything odd in a line: bits, numbered as in the line report of Google's parser.
+# Flags of a line. Each flag is one bit, with the number that it has in the line report of Google's
+# parser.
 EMPTY = 1
 HAS_COMMENT = 2
 IS_COMMENT = 4
@@ -40,9 +43,9 @@ TYPO = 16
 TOO_LONG = 32
 MISSING_COLON = 64
 
-# Each row: a kind, its name on Google's page, and other names that Google's parser accepts. Names
-# are compared in this order, and case does not matter. Google's parser accepts every key that
-# begins with one of the names.
+# Each row contains a kind of line, the name of the field on Google's page, and other names that
+# Google's parser accepts. A key is compared with the names in this order, and case does not matter.
+# Google's parser accepts every key that begins with one of the names.
 FIELDS = (
     (USER_AGENT, b"user-agent", (b"useragent", b"user agent")),
     (ALLOW, b"allow", ()),
@@ -61,8 +64,8 @@ _PAGE_BEGINS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
-# Google's page: "other fields such as crawl-delay are not supported". The list comes from Google's
-# parser.
+# Google ignores these fields. Google's page states that "other fields such as crawl-delay are not
+# supported", and Google's parser lists the fields.
 CRAWL_DELAY = b"crawl-delay"
 UNUSED_FIELDS = frozenset(
     {
@@ -81,27 +84,29 @@ UNUSED_FIELDS = frozenset(
     }
 )
 
-# Google's parser skips this mark at the very start, even if only its first bytes are there.
+# Google's parser skips a byte-order mark at the beginning of the file, and even the first one or
+# two bytes of the mark without the rest.
 BOM = b"\xef\xbb\xbf"
-# 500 KiB. Google ignores content after that (Google's page, "File format").
+# Google ignores the content of a file after 500 KiB (Google's page, "File format").
 MAX_BYTES = 512_000
-# Google's parser reads eight times the length of a URL of 2,083 bytes, less one byte.
+# Google's parser ignores the rest of a longer line. The limit is eight times 2,083 bytes, which is
+# the length of the longest URL in some browsers, less one byte.
 MAX_LINE_BYTES = 16_663
 
 # An allow rule for this page also allows its directory (Google's parser).
 INDEX_PAGE = "/index.htm"
 
-# A product token has letters, "-" and "_" (RFC 9309 2.2.1), and Google ignores the text after it in
-# a user-agent line (Google's page). The line is for all crawlers if its value is a star, alone or
-# followed by white space (Google's parser).
+# A product token consists of letters, "-" and "_" (RFC 9309 2.2.1). Google ignores the text after
+# the token in a user-agent line (Google's page). If the value is "*" alone, or "*" before white
+# space, the line is for all crawlers (Google's parser).
 GLOBAL = b"*"
 _AGENT = re.compile(rb"\*(?=[ \t\v\f\r\n#]|\Z)|[A-Za-z_-]*")
 
 
 def field_of(key: bytes) -> tuple[int, bool]:
-    """Return the kind of the field that `key` names, and whether the name is misspelt.
+    """Return the kind of line for the field name `key`, and whether the name is misspelt.
 
-    The caller has stripped the white space around `key`.
+    `key` has no white space around it.
     """
     lower = key.lower()
     for kind, name, typos in FIELDS:
@@ -116,7 +121,7 @@ def field_of(key: bytes) -> tuple[int, bool]:
 def agent_of(value: bytes) -> bytes:
     """Return the user agent in the value of a user-agent line; b"" if there is none.
 
-    The result is b"*", or a product token in lower case.
+    The user agent is b"*", or a product token in lower case.
     """
     user_agent = _AGENT.match(value)
     return user_agent[0].lower() if user_agent else b""
@@ -128,18 +133,19 @@ ContentLine = tuple[int, bytes]
 _BLOCK = 8_192  # bytes
 _INFINITY = float("inf")
 _BOM_BEGINNINGS = (BOM, BOM[:2], BOM[:1])
-_CR, _NUL = b"\r\0"  # `13 in text` is much faster than `b"\r" in text`
+_CR, _NUL = b"\r\0"  # These are numbers. `13 in text` is much faster than `b"\r" in text`.
 
 
 class Line(NamedTuple):
     """One line of a robots.txt, as in the line report of Google's parser.
 
     Attributes:
-        number: from 1.
-        kind: one of the kinds above.
-        flags: a sum of the flags above.
-        key: the field name, stripped; empty if the line has no directive.
-        value: stripped, and percent-escaped except in user-agent and sitemap lines.
+        number: the line number, from 1.
+        kind: UNKNOWN, USER_AGENT, ALLOW, DISALLOW, SITEMAP or UNUSED.
+        flags: the sum of the line's flags, such as HAS_COMMENT + TYPO.
+        key: the field name without white space around it; empty if the line has no directive.
+        value: the value without white space around it. It is percent-escaped, except in user-agent
+            and sitemap lines.
     """
 
     number: int
@@ -152,17 +158,17 @@ class Line(NamedTuple):
 def read_lines(body: bytes) -> Iterator[Line]:
     """Yield each line of `body`.
 
-    The text after the last line end is a line, even if it is empty.
+    The text after the last line end is a line, even if this text is empty.
     """
     for number, raw in enumerate(split_lines(body), 1):
         yield read_line(number, raw)
 
 
 def split_lines(body: bytes) -> list[bytes]:
-    """Split at CR LF, CR and LF, and at nothing else.
+    """Return the lines of `body` without their line ends, which are CR LF, CR and LF.
 
-    A byte-order mark is not a part of the first line. The text after the last line end is a line,
-    even if it is empty.
+    The first line does not contain a byte-order mark. The text after the last line end is a line,
+    even if this text is empty.
     """
     text = without_bom(body)
     # bytes.splitlines splits at these line ends only, unlike str.splitlines.
@@ -173,7 +179,7 @@ def split_lines(body: bytes) -> list[bytes]:
 
 
 def is_web_page(body: bytes) -> bool:
-    """Return whether the first 16 KiB of `body` begin like a web page."""
+    """Return whether `body` begins like a web page. Only the first 16 KiB are searched."""
     head = body[:_PAGE_HEAD].lstrip(_BEFORE_A_PAGE)
     return head.startswith(b"<") and _PAGE_BEGINS.match(head) is not None
 
@@ -187,16 +193,18 @@ def without_bom(body: bytes) -> bytes:
 def _usable(raw: bytes) -> bytes:
     """Return the part of a line that Google's parser reads.
 
-    The line ends at a NUL, as in a C string, and at `MAX_LINE_BYTES`.
+    The parser ignores everything from the first NUL on, because it reads the line as a C string. It
+    also ignores everything after `MAX_LINE_BYTES`.
     """
     return raw[:MAX_LINE_BYTES].partition(b"\0")[0]
 
 
 def content_blocks(body: bytes) -> Iterator[bytes]:
-    """Yield the lines of `body` in blocks, so that not all lines of a hostile file are in memory.
+    """Yield the lines of `body` in blocks of about 8 KiB.
 
-    A block has whole lines, each cut by `_usable`. Every line ends with LF, except the last line of
-    the file.
+    With blocks, the separate lines of a hostile file are never all in memory at once. A block
+    consists of whole lines, without the parts that Google's parser ignores. Every line ends with
+    LF, except the last line of the file.
     """
     text = without_bom(body)
     if _CR in text:
@@ -212,10 +220,11 @@ def content_blocks(body: bytes) -> Iterator[bytes]:
 
 
 def read_line(number: int, raw: bytes) -> Line:
-    """Return the line `raw` in its parts, with `number` as its number.
+    """Read the line `raw`. The result has the line number `number`.
 
-    The comment is cut first. The fast reader cuts the comment of each path in `_patterns`, and
-    `agent_of` ends at a comment; all three must agree.
+    A comment is removed before the line is split. There are two other places that end a value at
+    its comment: `_patterns` in the fast reader for paths, and `agent_of` for user agents. All three
+    places must agree.
     """
     flags = TOO_LONG if len(raw) > MAX_LINE_BYTES else 0
     text, hash_sign, _ = _usable(raw).partition(b"#")
@@ -235,10 +244,14 @@ def read_line(number: int, raw: bytes) -> Line:
 
 
 def _split_directive(text: bytes) -> tuple[bytes, bytes, int]:
-    """Return key, value, and `MISSING_COLON` or 0.
+    """Split a line into its key and its value.
 
-    A line of two words without a colon is split between them (Google's parser). Any other line
-    without a colon has an empty key.
+    If a line has no colon but two words, it is split between the words, as in Google's parser. Any
+    other line without a colon has an empty key.
+
+    Returns:
+        The key, the value, and a flag. The flag is `MISSING_COLON` if the line has two words and no
+        colon, and otherwise 0.
     """
     key, colon, value = text.partition(b":")
     if colon:
@@ -251,11 +264,11 @@ def _split_directive(text: bytes) -> tuple[bytes, bytes, int]:
 
 
 def as_written(raw: bytes) -> bytes:
-    """Return the value of the directive in the line `raw`, not escaped."""
+    """Return the value in the line `raw` as written, without escaping it."""
     return _split_directive(_usable(raw).partition(b"#")[0].strip())[1]
 
 
 def seconds(value: bytes) -> float | None:
-    """Return `value` as seconds; None if it is not a plain number."""
+    """Return the seconds that `value` contains; None if `value` is not a plain number."""
     number = float(value) if value.replace(b".", b"", 1).isdigit() else _INFINITY
     return number if number < _INFINITY else None

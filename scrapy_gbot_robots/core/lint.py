@@ -1,11 +1,11 @@
-"""The findings in a robots.txt that its author should know, the greatest harm first.
+"""Find the lines of a robots.txt that may do harm, and sort the findings by their harm.
 
-remarks.py has the findings about single lines, and the texts of all kinds. This module adds
-findings that need a comparison of several lines, such as a rule that another rule always outweighs.
-For this, an index of all rules is asked about the paths of each rule (`stand_in` of patterns.py).
+remarks.py has the findings about single lines, and the texts of all kinds of findings. This module
+adds the findings that come from a comparison of several lines, such as a rule that never decides
+because another rule always has precedence. To find such a rule, this module asks an index of all
+rules for the decision on the paths that the rule matches (`stand_in` in patterns.py).
 
-Boundary: no verdict depends on a finding.
-Source: RFC 9309, Google's page and Google's parser.
+No verdict depends on a finding. The sources are RFC 9309, and Google's page and parser (lines.py).
 """
 
 from __future__ import annotations
@@ -57,31 +57,36 @@ from .rules import PATHS_BEGIN, closing_rule, entries_of
 from .urls import Origin, shown
 from .verdict import Rule
 
-_RANKS = [*KINDS]  # the greatest harm first
+_RANKS = [*KINDS]  # The kinds with the greatest harm are at the beginning.
 
 # The beginning of UTF-16 and UTF-32 text: a byte-order mark, or an ASCII character.
 _WIDE = re.compile(rb"\xff\xfe|(?:\0\0)?\xfe\xff|\0{0,3}[\t\n\r -~]\0")
-# Why a seam does not begin a group.
+# A seam is a line that only seems to begin a group (see `_seams`). The texts explain why the line
+# does not begin a group, for each kind of line.
 _SEAMS = {
     UNKNOWN: "is not a user-agent line",
     USER_AGENT: "does not begin a new group, as no rule ends the group above",
 }
 _OF_ENGINES = chain.from_iterable(engine.tokens for engine in SEARCH_ENGINES.values())
 _ENGINE_TOKENS = set(map(str.lower, _OF_ENGINES))
-_LARGE = {"Googlebot", "Bingbot"}  # Sites that want to be found do not shut these out on purpose.
+# A site that wants to be found does not shut out these crawlers on purpose.
+_LARGE = {"Googlebot", "Bingbot"}
 _ANY = UserAgent.of("*")
 _MOST_SITEMAPS = 1_000
-# Hosts of a developer's machine, of a tool's default settings, and of a missing value.
+# Hosts that no crawler can reach: a developer's own machine, the example in the default settings of
+# a tool, or the text that a program writes for a missing value.
 _NOT_PUBLIC = re.compile(
     r"(?:.+\.)?localhost\.?|127(?:\.\d+){1,3}|0\.0\.0\.0|\[::1?\]"
     r"|(?:.+\.)?example\.(?:com|net|org|edu)|(?:www\.)?example(?:\.[a-z]+){1,2}"
     r"|undefined|null|none|nan|(?:.+\.)?your-?(?:domain|site|website|host|app|store|shop|blog|name)"
     r"(?:\..+)?"
 )
-# The end of a rule for a query parameter: the separator before the parameter, and its name.
+# The end of a rule for a query parameter, such as "*?name=". The groups are the separator before
+# the parameter, and the name of the parameter.
 _PARAMETER = re.compile(r"\*([?&]?)([\w.%~\[\]-]+)=[^?&=]*\Z")
 _STYLE_OR_SCRIPT = re.compile(r"\.(?:css|[cm]?js)(?:[$*?]|\Z)", re.IGNORECASE)
-# Patterns of folders with style sheets or scripts, each with a file in it.
+# Regular expressions for folders with style sheets or scripts, each with the pattern of a file in
+# this folder.
 _FOLDERS = (
     ("/(?:css|stylesheets)/", "*.css"),
     ("/(?:js|javascripts?|_next/static)/", "*.js"),
@@ -92,11 +97,12 @@ _FOLDERS = (
     (r"/wp-content/(?:themes|plugins)/\Z", "*.css"),
 )
 
-# Comparing patterns with a path takes at most a quarter of a nanosecond for each pair of a
-# character of the patterns and a character of the path. This is the number of pairs.
+# The limit on the work of comparing patterns with paths. A unit of work is one pair of a character
+# in the patterns and a character in a path. It takes at most a quarter of a nanosecond.
 _MOST_WORK = 20_000_000_000
-_MOST_SHOWN = 100  # user agents in a finding, which shows 200 characters
-_WORK_EACH = 200  # characters; a fixed cost for each path, and for the patterns as a whole
+_MOST_SHOWN = 100  # A finding shows 200 characters, so it never shows more user agents than this.
+# The fixed cost of a path, and the fixed cost of a set of patterns, each in characters.
+_WORK_EACH = 200
 
 
 def findings(
@@ -107,16 +113,17 @@ def findings(
     site: Origin | None = None,
     more: Callable[[RobotsTxt], Iterable[tuple[int, str, str]]] = lambda _: (),
 ) -> list[Finding]:
-    """Return the findings in a robots.txt, the greatest harm first, then by line.
+    """Return the findings in a robots.txt, sorted by harm and by line.
 
-    No `body` raises an exception.
+    The findings with the greatest harm are at the beginning. Any `body` is valid.
 
     Args:
         body: the bytes of the file.
         max_bytes: as for `RobotsTxt.parse`.
         cut: whether the server sent more bytes than `body` has.
         site: the origin that served the file; None if it is not known.
-        more: returns further findings, each as a line number, the name of a kind, and a text.
+        more: a function that takes the parsed file and returns further findings, each as a line
+            number, the name of a kind, and a text.
     """
     robotstxt = RobotsTxt.parse(body, max_bytes=max_bytes, cut=cut)
     other = no_robots_file(body, robotstxt)
@@ -167,7 +174,10 @@ def _disallowed_noindex(robotstxt: RobotsTxt) -> dict[int, Finding]:
 
 
 def no_robots_file(body: bytes, robotstxt: RobotsTxt) -> Finding | None:
-    """Return a finding if `body` is not a robots.txt; otherwise None. `robotstxt` is parsed."""
+    """Return a finding if `body` is not a robots.txt; otherwise None.
+
+    `robotstxt` is the result of parsing `body`.
+    """
     what = _something_else(body, lines_of(robotstxt))
     if not what:
         return None
@@ -176,7 +186,11 @@ def no_robots_file(body: bytes, robotstxt: RobotsTxt) -> Finding | None:
 
 
 def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
-    """Return what `body` is if no line of it is understood; "" if a line is understood."""
+    """Describe a `body` that is not a robots.txt, such as "a web page"; return "" for a robots.txt.
+
+    A text is a robots.txt if at least one line is a known directive, or nearly one. An empty text
+    is a robots.txt, and so is a text that consists of comments.
+    """
     if is_web_page(body):
         return "a web page"
     directives = [line for line in all_lines if not line.flags & (EMPTY | IS_COMMENT)]
@@ -197,8 +211,9 @@ def _on_groups(
 ) -> Iterator[Finding]:
     """Find search engines that are shut out, and lines that only seem to begin a group.
 
-    Only a rule ends the user-agent lines of a group (Google's page). A site that is closed as a
-    whole may be closed on purpose until it is public.
+    Such lines exist because only a rule ends the user-agent lines of a group (Google's page). If a
+    site is closed to everybody, the owner may have closed it on purpose until it is public, so this
+    is only a warning.
     """
     seams = _seams(all_lines)
     shut_out, is_closed = _shut_out(robotstxt, groups, seams)
@@ -222,7 +237,7 @@ def _on_groups(
 
 
 def _on_disobedient(groups: Iterable[Group]) -> Iterator[Finding]:
-    """Find crawlers that may ignore the rules of their group. One note names all of them."""
+    """Find groups for crawlers that may ignore robots.txt. One note names all these crawlers."""
     told: dict[str, int] = {}
     for group in groups:
         if any(rule.pattern and not rule.allow for rule in group.rules):
@@ -235,7 +250,10 @@ def _on_disobedient(groups: Iterable[Group]) -> Iterator[Finding]:
 
 
 def _on_home_page(groups: Iterable[Group]) -> Iterator[Finding]:
-    """Find a site of which only the home page is open, unless a search engine has its own group."""
+    """Find the rule that closes a site except for its home page.
+
+    There is no finding if a search engine has its own group.
+    """
     rules: list[Rule] = []
     for group in groups:
         if not _ENGINE_TOKENS.isdisjoint(group.user_agents):
@@ -251,7 +269,10 @@ def _on_home_page(groups: Iterable[Group]) -> Iterator[Finding]:
 def _on_agents(
     groups: Sequence[Group], seams: set[int], all_lines: Sequence[Line]
 ) -> Iterator[Finding]:
-    """Find user agents without rules, and user agents that share the rules of a group above."""
+    """Find user agents without rules, and user agents that share the rules of those above them.
+
+    `seams` has the numbers of the user-agent lines that only seem to begin a group.
+    """
     merged = groups_by_agent(groups)
     for group in groups:
         for user_agent, line in group.user_agents.items():
@@ -259,7 +280,7 @@ def _on_agents(
                 yield finding(line, "joined groups")
             elif group.rules or not user_agent or is_policy(user_agent):
                 continue
-            elif len(merged[user_agent]) == 1:  # No other group has rules for it.
+            elif len(merged[user_agent]) == 1:  # No other group names this user agent.
                 name = name_of(all_lines[line - 1].value, user_agent)
                 yield finding(line, "group without rules", user_agent=name)
 
@@ -267,15 +288,18 @@ def _on_agents(
 def _seams(all_lines: Iterable[Line]) -> set[int]:
     """Return the numbers of the lines that only seem to begin a group.
 
-    These are misspelt user-agent lines. They are also user-agent lines between which and the
-    user-agent line above stands something else than a rule or a comment.
+    There are two kinds. The first kind is a misspelt user-agent line. The second kind is a
+    user-agent line that joins the group above, although other lines separate it from the last
+    user-agent line. In a group, only rules end the user-agent lines; a blank line, a sitemap line
+    or a crawl delay does not.
     """
     seams = set()
     # The fields since the last user-agent line; None after a rule.
     fields: set[bytes] | None = None
     for line in all_lines:
         if line.kind == USER_AGENT:
-            # If the group above has only a delay, its crawler should follow "*" anyway.
+            # If the lines above only set a crawl delay for another crawler, that crawler should
+            # follow the rules of "*" anyway, so a line with "*" is not a seam.
             if fields and (line.value != GLOBAL or fields.isdisjoint(OF_GROUPS)):
                 seams.add(line.number)
             fields = set()
@@ -291,10 +315,11 @@ def _seams(all_lines: Iterable[Line]) -> set[int]:
 def _shut_out(
     robotstxt: RobotsTxt, groups: Sequence[Group], seams: Iterable[int]
 ) -> tuple[dict[tuple[Rule, int], list[str]], bool]:
-    """Return the search engines, and "*", that may fetch nothing, and whether these are all.
+    """Return the search engines that may fetch nothing, and whether this is true of all of them.
 
-    A key is the rule that disallows everything, and the number of the seam by which the rule
-    applies to them although it was written for another crawler. The number is 0 without a seam.
+    The search engines include "*", which stands for all crawlers without a group. A key of the
+    result is a rule and a line number. The rule disallows everything. The line number is the number
+    of a seam (see `_seams`) if the rule applies only because of this seam; otherwise it is 0.
     """
     shut_out: dict[tuple[Rule, int], list[str]] = {}
     is_closed = True
@@ -312,9 +337,9 @@ def _shut_out(
 
 
 def _on_crawlers(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[Finding]:
-    """Compare the rules of each crawler with each other, and with the rules of "*".
+    """Compare the rules of each crawler with one another, and with the rules of "*".
 
-    User agents with the same groups are one crawler here.
+    User agents that have the same groups are handled together, as one crawler.
     """
     followers: dict[tuple[int, ...], list[str]] = {}
     for user_agent, numbers in groups_by_agent(groups).items():
@@ -347,7 +372,7 @@ def _on_crawlers(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator
 
 
 def _paths_closed_to_all(groups: Iterable[Group]) -> list[str]:
-    """Return the disallow patterns of "*", without patterns for the whole site."""
+    """Return the disallow patterns of "*", except patterns that match every path."""
     rules = chain.from_iterable(group.rules for group in groups if "*" in group.user_agents)
     patterns = [rule.pattern for rule in rules if not rule.allow]
     return [
@@ -358,9 +383,10 @@ def _paths_closed_to_all(groups: Iterable[Group]) -> list[str]:
 
 
 def _opened(rules: Iterable[Rule], closed_to_all: Iterable[str], index: Index) -> list[str]:
-    """Return the disallow patterns of "*" that a crawler's own group does not repeat.
+    """Return the patterns in `closed_to_all` about which none of the crawler's own rules decides.
 
-    A crawler that may fetch everything has none, because it is let in on purpose.
+    The result is empty if the crawler's own group allows everything, because the author lets this
+    crawler in on purpose. It is also empty if a rule of the group matches every path.
     """
     if all(rule.allow for rule in rules) or decider(index.kinds, stand_in("/")) != NO_RULE:
         return []
@@ -378,10 +404,10 @@ def _index_of(rules: Iterable[Rule]) -> Index:
 
 
 def _on_rules(rules: Iterable[Rule], whom: str, index: Index) -> Iterator[Finding]:
-    """Find rules that are there twice, and rules that never decide.
+    """Find duplicate rules, and rules that never decide.
 
-    A rule never decides if a rule of the other kind matches all its paths and has precedence (RFC
-    9309 2.2.2).
+    An allow rule never decides if a disallow rule matches all paths of the allow rule and has
+    precedence (RFC 9309 2.2.2). The same is true for a disallow rule and an allow rule.
     """
     first: dict[tuple[bool, str], int] = {}
     at = {rule.line: rule for rule in rules}
@@ -398,7 +424,8 @@ def _on_rules(rules: Iterable[Rule], whom: str, index: Index) -> Iterator[Findin
 def _on_parameters(rules: Sequence[Rule]) -> Iterator[Finding]:
     """Find rules that match a query parameter only if it is the first one, such as "/*?name=".
 
-    There is no finding if another rule matches the parameter in other places, such as "/*&name=".
+    There is no finding for a parameter if another rule matches it in other places, such as
+    "/*&name=". One note reports the first rule, and the number of the other rules.
     """
     firsts: dict[str, int] = {}
     elsewhere = set()
@@ -420,10 +447,10 @@ def _on_parameters(rules: Sequence[Rule]) -> Iterator[Finding]:
 
 
 def _on_sitemaps(robotstxt: RobotsTxt, site: Origin | None) -> Iterator[Finding]:
-    """Find sitemaps on hosts that are not public, and sitemaps that the file itself disallows.
+    """Find sitemaps on hosts that are not public, and sitemaps that a rule of this file disallows.
 
-    The rules apply to the sitemaps of `site`. If it is not known, and all sitemaps are on one host,
-    the rules apply to this host.
+    Only sitemaps on the host of `site` are compared with the rules. If `site` is None, and all
+    sitemaps are on one host, this host is taken for the site.
     """
     listed: list[tuple[int, str, Origin]] = []
     for line, url, _ in sitemap_lines_of(robotstxt)[:_MOST_SITEMAPS]:
@@ -446,7 +473,11 @@ def _on_sitemaps(robotstxt: RobotsTxt, site: Origin | None) -> Iterator[Finding]
 def _on_own_sitemaps(
     robotstxt: RobotsTxt, sitemaps: Sequence[tuple[int, str]], unknown_site: str
 ) -> Iterator[Finding]:
-    """Find the first sitemap that each rule disallows. A site closed as a whole has no finding."""
+    """Find sitemaps that a rule disallows.
+
+    A finding names one rule and the first sitemap that the rule disallows. A crawler for which the
+    whole site is disallowed is left out.
+    """
     forbidden: dict[tuple[Rule, str], list[int]] = {}
     work_left = _MOST_WORK
     for name in ("*", *sorted(_LARGE)):
@@ -471,7 +502,7 @@ def _on_own_sitemaps(
 
 
 def _on_styles_and_scripts(rules: Iterable[Rule], index: Index) -> Iterator[Finding]:
-    """Find rules that disallow style sheets or scripts, if no other rule allows them."""
+    """Find rules that disallow style sheets or scripts, unless another rule decides about them."""
     for rule in rules:
         file = _style_or_script(rule.pattern)
         if file and not rule.allow and line_of(decider(index.kinds, file)) == rule.line:
@@ -490,7 +521,9 @@ def _style_or_script(pattern: str) -> str:
         return path.rstrip("*$").replace("*", "\0")
     folders = path
     if not path.endswith("/"):
-        folders = path[path.rfind("/") :] + "/"  # The rule covers only a part of the folders above.
+        # The rule matches only some of the paths in the folder above, so only the last segment
+        # counts.
+        folders = path[path.rfind("/") :] + "/"
     for folder, file in _FOLDERS:
         if re.search(folder, folders.lower()):
             return f"{path.rstrip('/')}/{file}".replace("*", "\0")

@@ -1,12 +1,12 @@
-"""The crawler that a user names, and the group that it follows, in words for people.
+"""Describe, for people, the crawler that a user names and the group that this crawler follows.
 
-verdict.py has the words of a verdict. This module has the words around it: how a crawler was named,
-which part of the name is read, which group the crawler follows and why, and which texts can be
-judged. The command and the "Try it" page of the documentation show the same words.
+verdict.py describes a verdict. This module describes what surrounds the verdict: how the user named
+the crawler, which part of the name is read, which group the crawler follows and why, and which
+texts can be judged. The command and the "Try it" page of the documentation show the same texts.
 
-Boundary: nothing is fetched, and no settings are read.
-Source: RFC 9309 2.2.1 (product tokens, groups) and 2.2.2 (a robots.txt itself); Google's page
-("Order of precedence for user agents").
+This module does not fetch anything, and does not read settings. Its sources are RFC 9309 2.2.1
+(product tokens, groups) and 2.2.2 (the URL of a robots.txt), and Google's page ("Order of
+precedence for user agents").
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from .urls import ROBOTS_PATH, Origin, origin_of_robots_txt, shown
 from .verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 
 NAMED = "--as"  # the option by which a user of the command names crawlers
-NOBODY = ""  # the source if the user has not named a crawler
+NOBODY = ""  # the `source` of a crawler if the user has not named one
 _RULE = ': a product token has letters, "-" and "_" only'
 
 
 class NamedUserAgent(NamedTuple):
-    """A crawler, and where its name comes from.
+    """A crawler, and the place in which the user named it.
 
     Attributes:
         crawler: the crawler.
-        source: "--as", the name of a setting, or `NOBODY`.
-        text: the name as written in the source.
+        source: the place of the name: "--as", the name of a setting, or `NOBODY`.
+        text: the name as written in this place.
     """
 
     crawler: UserAgent
@@ -43,11 +43,13 @@ class NamedUserAgent(NamedTuple):
     def of(cls, name: str, source: str) -> NamedUserAgent:
         """Return the crawler that a product token or a User-Agent header names.
 
-        "*" is a crawler that no group names. A well-known crawler falls back to other tokens as its
-        operator documents. A name with a digit is read up to the digit, as in a robots.txt.
+        The name "*" means a crawler that no group names. A well-known crawler falls back to the
+        tokens that its operator documents. If a name has a digit, only the part before the digit is
+        read, as in a robots.txt.
 
         Raises:
-            ValueError: `name` has no product token, or has other characters after it.
+            ValueError: `name` has no product token, or only a part of `name` is a product token,
+                unless the rest begins with a digit.
         """
         crawler, cut = UserAgent.of(name), cut_token(name)
         problem = "does not name a crawler"
@@ -59,7 +61,10 @@ class NamedUserAgent(NamedTuple):
         return cls(well_known(name) or crawler, source, name)
 
     def __str__(self) -> str:
-        """Return the name. Source and text are added if they differ from it."""
+        """Return the name of the crawler, and where it comes from.
+
+        The source is left out if it is "--as", and the text is left out if it is the name.
+        """
         if self.source == NOBODY:
             return f"{self.name} (any crawler that no group names; {NAMED} Googlebot asks for one)"
         if self.text != self.name:
@@ -86,9 +91,9 @@ class NamedUserAgent(NamedTuple):
 
 
 def names_in(text: str) -> list[str]:
-    """Return the names of crawlers in a text that separates them with commas.
+    """Return the names of crawlers in a text with commas between the names.
 
-    A text with a parenthesis is one User-Agent header.
+    A text with an opening parenthesis is one User-Agent header, even if it contains commas.
     """
     if "(" in text:
         return [text.strip()]
@@ -104,9 +109,9 @@ def hints_on(names: Iterable[str]) -> Iterator[str]:
 
 
 def problem_of(user_agent: str) -> str:
-    """Return what is wrong with `user_agent` for the user's own crawl; "" if nothing is.
+    """Return the problem of the header `user_agent` for the user's own crawl; "" if there is none.
 
-    The result goes on after the header in a sentence of the log.
+    In the log, the header is the subject of a sentence, and the result is the rest of the sentence.
     """
     crawler = UserAgent.of(user_agent)
     name = crawler.name
@@ -128,11 +133,11 @@ def problem_of(user_agent: str) -> str:
 def checked_url(text: str, *, has_robots: bool) -> str:
     """Return `text` if it can be judged.
 
-    It can be judged if it is an absolute URL. If `has_robots`, that is, if a robots.txt is given,
-    a path can be judged as well.
+    An absolute URL can be judged. A path can be judged only if the user gives a robots.txt, which
+    `has_robots` shows.
 
     Raises:
-        ValueError: `text` is neither, or has no origin.
+        ValueError: `text` cannot be judged, or is a URL without an origin.
     """
     if has_robots and text.startswith("/"):
         return text
@@ -149,16 +154,16 @@ def checked_url(text: str, *, has_robots: bool) -> str:
 
 
 def verdict_on(url: str, crawler: UserAgent, robotstxt: RobotsTxt) -> Verdict:
-    """Return the verdict on a URL or path. A robots.txt itself is never disallowed."""
+    """Return the verdict on a URL or path. The URL of a robots.txt is never disallowed."""
     if url == ROBOTS_PATH or origin_of_robots_txt(url) is not None:
         return Verdict(True, None, ROBOTS_TXT_ITSELF)
     return robotstxt.verdict(url, crawler)
 
 
 def group_line(robotstxt: RobotsTxt, verdict: Verdict) -> int | None:
-    """Return the number of the user-agent line of the group that was used; None if there is none.
+    """Return the line number at which the group of a verdict names its user agent; None if none.
 
-    If several groups are merged, this is the group with the deciding rule.
+    If several groups are merged, the line belongs to the group with the deciding rule.
     """
     user_agent, rule = verdict.group or "", verdict.rule
     for group in groups_of(robotstxt):
@@ -168,12 +173,12 @@ def group_line(robotstxt: RobotsTxt, verdict: Verdict) -> int | None:
 
 
 def group_in_words(crawler: UserAgent, group: str | None, line: int | None) -> str:
-    """Return which group the crawler follows and why, for people.
+    """Return a text for people on the group that a crawler follows, and on the reason.
 
     Args:
         crawler: the crawler.
-        group: the user agent that names the group; None if there is no group.
-        line: the number of the group's user-agent line.
+        group: the user agent of the group; None if the crawler follows no group.
+        line: the number of the user-agent line of the group.
     """
     heeded = [*crawler.tokens]
     if crawler.heeds_global:

@@ -1,11 +1,12 @@
-"""Notes on lines of a robots.txt that other parsers read differently from Google's parser.
+"""Find the lines of a robots.txt that other parsers read differently from Google's parser.
 
-More programs than Google's crawlers read a site's file. Everything noted here is correct by RFC
-9309 and for Google. Each note names the parsers that allowed what the file disallows in our tests.
+Not only Google's crawlers read a robots.txt. The lines that this module reports are correct for
+RFC 9309 and for Google. But in our tests, some parsers allowed URLs that these lines disallow, and
+each note names these parsers.
 
-Boundary: one note of each kind, at its first place. No verdict depends on a note.
-Source: tests of 28 parsers with 23 questions each on 2026-11-28, in the versions that the notes
-name.
+There is only one note of each kind, at the first line. No verdict depends on a note. The notes come
+from tests of 28 parsers with 23 questions each on 2026-11-28. The notes name the versions that were
+tested.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from .robots import Group, groups_by_agent
 
 _LOWER_ESCAPE = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
 _CR_ALONE = re.compile(rb"[^\r\n]\r(?=[^\r\n])")
-# HTTrack keeps this many bytes of the paths of a group, with an LF after each path (measured).
+# HTTrack keeps only this many bytes of a group. The bytes are the paths of the rules, with an LF
+# after each path. The number was measured.
 _HTTRACK_KEEPS = 4_096
 _OF_HTTRACK = {"*", "httrack"}  # the user agents whose groups HTTrack follows
 
@@ -28,9 +30,9 @@ _OF_HTTRACK = {"*", "httrack"}  # the user agents whose groups HTTrack follows
 def read_otherwise(
     body: bytes, all_lines: Sequence[Line], groups: Sequence[Group]
 ) -> Iterator[Finding]:
-    """Yield a note for each kind of difference.
+    """Yield one note for each way in which other parsers read `body` differently.
 
-    `all_lines` and `groups` were read from `body`.
+    `all_lines` and `groups` are the lines and groups of `body`.
     """
     first = all_lines[0]
     if body.startswith(BOM) and first.kind != UNKNOWN:
@@ -47,7 +49,10 @@ def read_otherwise(
 
 
 def _noted(kind: str, lines: Iterable[int]) -> Iterator[Finding]:
-    """Yield one note of `kind` on the first of `lines`, with the number of the other lines."""
+    """Yield one note of `kind` on the first line in `lines`. It shows how many other lines follow.
+
+    Nothing is yielded if `lines` is empty.
+    """
     first, *others = [*lines] or [0]
     if first:
         more = f" (also in {len(others)} more places)" if others else ""
@@ -55,7 +60,10 @@ def _noted(kind: str, lines: Iterable[int]) -> Iterator[Finding]:
 
 
 def _blank_lines(all_lines: Iterable[Line], written: Iterable[bytes]) -> Iterator[int]:
-    """Yield the first blank line between user-agent lines and their rules, for each group."""
+    """Yield the numbers of the blank lines between user-agent lines and the rules of their group.
+
+    Only the first of these lines in each group is reported.
+    """
     is_open, blank = False, 0
     for line, raw in zip(all_lines, written, strict=True):
         if line.kind == USER_AGENT:
@@ -69,7 +77,7 @@ def _blank_lines(all_lines: Iterable[Line], written: Iterable[bytes]) -> Iterato
 
 
 def _lower_escapes(all_lines: Iterable[Line], written: Iterable[bytes]) -> Iterator[int]:
-    """Yield the number of each rule whose path has an escape with a lower-case digit."""
+    """Yield the line number of each rule with a lower-case escape in its path, such as "%2f"."""
     for line, raw in zip(all_lines, written, strict=True):
         may_have = line.kind in RULES and _LOWER_ESCAPE.search(raw)
         if may_have and _LOWER_ESCAPE.search(as_written(raw)):
@@ -77,7 +85,10 @@ def _lower_escapes(all_lines: Iterable[Line], written: Iterable[bytes]) -> Itera
 
 
 def _empty_rules(group: Group) -> Iterator[int]:
-    """Yield the number of a disallow rule without a path above a disallow rule with a path."""
+    """Yield the line number of an empty disallow rule, if a disallow rule with a path follows it.
+
+    At most one number is yielded.
+    """
     empty = 0
     for rule in group.rules:
         if rule.allow:
@@ -105,7 +116,7 @@ def _on_parts(groups: Sequence[Group]) -> Iterator[Finding]:
 
 
 def _on_long_groups(groups: Iterable[Group]) -> Iterator[Finding]:
-    """Find the first group whose last rules HTTrack forgets."""
+    """Find the first group that is too long for HTTrack, and the first rule that it forgets."""
     for group in groups:
         if _OF_HTTRACK.isdisjoint(group.user_agents):
             continue
