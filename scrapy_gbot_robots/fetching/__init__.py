@@ -1,6 +1,6 @@
-"""The fetch of one robots.txt: an origin goes in, an outcome comes out.
+"""Fetch the robots.txt of an origin, and return the outcome.
 
-This package imports Scrapy, `core` and `policy`. It does not deal with the requests that wait for
-the outcome.
+This package imports Scrapy, `core` and `policy`. The requests that wait for the outcome are the
+concern of `obeying`.
 Source: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3.
 """

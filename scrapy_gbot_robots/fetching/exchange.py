@@ -1,8 +1,9 @@
 """One request for a robots.txt, and how its response or exception becomes an `Outcome`.
 
-A table gives each exception its meaning. It lists names of classes and not the classes, because
-Twisted, OpenSSL, Scrapy's newer exceptions and the libraries behind other download handlers need
-not be importable. An exception that the table does not list is a failed fetch as well.
+The table `_NAMES` maps exceptions to kinds of failure. It lists exceptions by the names of their
+classes, because not every installation has all the libraries (Twisted, OpenSSL, aiohttp, httpx) and
+versions of Scrapy that define these classes. A fetch that ends in an exception which is not in the
+table has failed, too.
 """
 
 from __future__ import annotations
@@ -27,24 +28,25 @@ from ..policy.outcome import Failure, Outcome, Unreachable, failed, outcome_of, 
 from ..policy.web_pages import HEADERS
 from ..settings import GbotSettings
 
-# A download handler gets this much time after the time-out to end the download by itself.
+# After the time-out, a download handler has this much time to end the download by itself.
 GRACE_SECS = 1.0
 
-# Bytes. This is the value of Scrapy's own limit on a body. It protects a crawl if Scrapy ever stops
-# to signal headers and pieces of bodies. When the headers of a response are signalled, the limit
-# is lifted, because the body is then cut at GBOT_ROBOTS_MAX_BYTES. Some handlers have read the
-# limit before that. They drop a response with a longer Content-Length.
+# Scrapy's own limit (`download_maxsize`) on the body of a robots.txt, in bytes. When Scrapy signals
+# the headers of the response, this limit is removed, because the download then stops at
+# GBOT_ROBOTS_MAX_BYTES. The limit remains in force if a future Scrapy does not send this signal,
+# and in the few download handlers that read the limit before the headers arrive.
 MOST_DOWNLOADED = 16 * 2**20
-_FTP_FAILED = 503  # Scrapy's FTP handler turns most replies of a server into this status.
+_FTP_FAILED = 503  # Scrapy's FTP handler reports most error replies of a server as this status.
 _LIMIT = "download_maxsize"  # a key of Scrapy's in request.meta
-BODY_DECIDES = range(200, 300)  # The body is needed for these statuses alone.
+BODY_DECIDES = range(200, 300)  # For all other statuses, the body does not matter.
 _WITHOUT_BODY = frozenset({204, 304})
-# The names that download handlers give to HTTP/2. Its frames mark the end of a body.
+# Download handlers use these names for HTTP/2, whose frames mark the end of a body.
 HTTP2 = frozenset({"h2", "HTTP/2"})
 
-# The request for a robots.txt has these headers, but empty, so that no middleware fills them in.
-# They are spelled like the keys of `Headers`, because its methods would normalise each name again
-# for each request. The project's own credentials for the host are not emptied.
+# A request for a robots.txt passes the middlewares with these headers set to empty lists, so that
+# no middleware fills them in. Only the credentials that the project has for the host of the
+# robots.txt are kept. The names are spelled like the keys of `Headers`, so that its methods need
+# not normalise each name for each request.
 CREDENTIALS = (b"Authorization", b"Cookie")
 NEVER_SENT = (
     b"If-Match",
@@ -56,8 +58,8 @@ NEVER_SENT = (
 )
 
 PROXY_HEADER = "Proxy-Authorization"
-# HttpProxyMiddleware stores under this meta key the proxy that the header was made for. It drops
-# the header if the request has another proxy.
+# Under this meta key, Scrapy's HttpProxyMiddleware stores the proxy for which it made the
+# Proxy-Authorization header. It drops the header if the request has a different proxy.
 AUTHORISED = "_auth_proxy"
 
 _NAMES = {
@@ -98,17 +100,18 @@ _REDUNDANT = {
     "TCPTimedOutError",
     "TimeoutError",
 }
-# Scrapy's default resolver does not resolve an IPv6 address.
+# This advice is logged because Scrapy's default resolver does not support IPv6 addresses.
 _NO_IPV6 = (
     "for an IPv6 address, set TWISTED_DNS_RESOLVER, or DNS_RESOLVER in an older Scrapy, to "
     "'scrapy.resolver.CachingHostnameResolver'"
 )
-# OpenSSL's name for the alert of a server that supports none of the protocols which the client
-# offers (RFC 7301 3.2). Scrapy's HTTP/2 handler is the only one that does not offer HTTP/1.1.
+# The text of OpenSSL's error if the server supports none of the protocols that the client offers
+# (RFC 7301 3.2). Only Scrapy's HTTP/2 handler can cause it, because all others offer HTTP/1.1.
 _NO_PROTOCOL = "no application protocol"
-# The connection was not made. If the request has a proxy, this was the connection to the proxy.
+# In these failures no connection was made. If the request has a proxy, the proxy is the host to
+# which the handler failed to connect.
 _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
-_MOST_CAUSES = 10  # A longer chain of causes is not followed to its end.
+_MOST_CAUSES = 10  # At most this many exceptions of a chain of causes are examined.
 _DETAIL_CHARS = 1000
 # The reply of an FTP server that does not accept the login (RFC 959 4.2.2), as Twisted quotes it.
 _NOT_LOGGED_IN = re.compile(r"530[ -][^'\"\]]*")
@@ -116,26 +119,26 @@ _USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
 
 
 class Exchange:
-    """One request for a robots.txt, and its response or exception before any middleware changed it.
+    """One request for a robots.txt, and its response or exception as the download handler gave it.
 
-    The exchange stops a download that is long enough. If a middleware sends the request again, the
-    exchange starts again.
+    Middlewares see the response only after the exchange has kept it. The exchange stops the
+    download when it has enough of the body. If a middleware sends the request again, the exchange
+    keeps only the response to the last attempt.
 
     Args:
         robots_request: the request.
-        most_bytes: the download stops after more bytes of the body than this.
-        secs_left: for how many seconds a download handler may work on the request.
+        most_bytes: the download stops when the body has more bytes than this.
+        secs_left: the time in seconds that a download handler may spend on the request.
     """
 
     def __init__(self, robots_request: Request, most_bytes: int, secs_left: float = 0.0) -> None:
         self.robots_request = robots_request  # the request as the fetcher made it
-        # The request that the download handler got. It is None if no middleware let it pass.
+        # The request that the download handler received; None if none has reached the handler.
         self.request: Request | None = None
         self.headers = Headers()  # all headers of the response
-        # How many seconds are left for a download handler.
         self.secs_left = secs_left
-        self.error: BaseException | None = None  # the reason why there is no response
-        self.fault = ""  # If a middleware has failed, this is `error` in words.
+        self.error: BaseException | None = None  # the exception in which the request ended
+        self.fault = ""  # the text of `error` if it is a fault of a middleware (`fault_in`)
         self._most_bytes = most_bytes
         # The proxy of the page that needs the robots.txt, and the credentials for that proxy.
         self._proxy = robots_request.meta.get("proxy")
@@ -143,27 +146,29 @@ class Exchange:
         self._forget_response()
 
     def _forget_response(self) -> None:
-        """Set all attributes that a response changes to their first values."""
+        """Reset the attributes that describe the response, before the request is sent again."""
         self.headers_came = False
-        # Whether this exchange stopped the download. If so, a short body is not a truncated one.
+        # Whether this exchange stopped the download. If so, the body is incomplete on purpose.
         self.stopped = False
-        # The response, without its Content-Encoding so that no middleware decodes the body.
+        # The Content-Encoding of this response is removed, so that no middleware decodes the body.
         self.response: Response | None = None
         # The exception of the download handler.
         self._download_error: BaseException | None = None
         self._received = 0
 
     async def sent(self, send: Send, request: Request) -> Response:
-        """Send `request` by a download handler, for no longer than `secs_left` and GRACE_SECS.
+        """Call `send`, which passes `request` to a download handler; return and keep the response.
 
-        Some handlers ignore `download_timeout`. If a handler ends with asyncio's CancelledError,
-        which is not an `Exception`, Scrapy waits for ever. So this method raises Twisted's
-        CancelledError in its place. The time that a request spends in the downloader's queue does
-        not count.
+        The call is cancelled after `secs_left` plus GRACE_SECS, because some handlers ignore
+        `download_timeout`. The time that the request has spent in the downloader's queue is not
+        part of this limit.
+
+        A handler may raise asyncio's CancelledError, which is not an `Exception`. Scrapy would then
+        wait for ever, so this method raises Twisted's CancelledError instead.
 
         Raises:
-            TimeoutError: the time is over.
-            Exception: any exception of the download handler.
+            TimeoutError: the time limit was reached.
+            Exception: the download handler raised this exception.
         """
         self.request = request
         request.meta[_LIMIT] = MOST_DOWNLOADED
@@ -184,21 +189,28 @@ class Exchange:
         return response
 
     def _take_out_headers(self, request: Request) -> None:
-        """Remove empty headers, as some handlers send them, and credentials for another proxy."""
+        """Remove two kinds of headers from `request` before a download handler gets it.
+
+        These are headers without a value, because some handlers would send them, and the
+        credentials for a proxy if the request now goes to a different proxy.
+        """
         for name in (*CREDENTIALS, *NEVER_SENT):
             if not dict.get(request.headers, name):
                 dict.pop(request.headers, name, None)
         proxy = request.meta.get("proxy")
         is_for_this_proxy = proxy == request.meta.get(AUTHORISED, self._proxy)
-        # If a middleware has chosen the proxy, it has also set the credentials for that proxy.
+        # A middleware that chooses a proxy also sets the credentials for that proxy.
         is_of_a_middleware = request.headers.get(PROXY_HEADER) != self._credentials
         if not proxy or not (is_for_this_proxy or is_of_a_middleware):
             request.headers.pop(PROXY_HEADER, None)
 
     def goes_on(self, data: bytes) -> bool:
-        """Note the headers (`data` is b"") or a piece of the body; return whether to go on.
+        """Return whether the download should go on after another piece of the response.
 
-        The download goes on until the body has one byte more than the parser reads.
+        It goes on until the body has one byte more than the parser reads.
+
+        Args:
+            data: the piece of the body; b"" when the headers have arrived.
         """
         self.headers_came = True
         if self.request is not None:
@@ -208,19 +220,16 @@ class Exchange:
         return not self.stopped
 
     def keep_response(self, response: Response) -> None:
-        """Keep the response of a download handler, and remove its Content-Encoding.
-
-        Without that header no middleware decodes the body.
-        """
+        """Keep `response`, and remove its Content-Encoding, so that no middleware decodes it."""
         self.response = response
         self.headers = response.headers.copy()
         response.headers.pop("Content-Encoding", None)
 
     def flag_unknown_length(self) -> None:
-        """Flag the response "partial" if no header marks the end of its body (RFC 9112 6.3).
+        """Flag the response as "partial" if no header marks the end of its body (RFC 9112 6.3).
 
-        Scrapy's default download handler sets this flag itself. It removes the headers that mark
-        the end, so this method is not for its responses.
+        Do not call this method for a response of Scrapy's default download handler. That handler
+        sets the flag itself, and removes the headers that mark the end of a body.
         """
         response = self.response
         if response is None or response.status in _WITHOUT_BODY or response.protocol in HTTP2:
@@ -231,7 +240,7 @@ class Exchange:
 
     @property
     def has_proxy(self) -> bool:
-        """Whether the request was sent to a proxy. Middlewares may have chosen that proxy."""
+        """Whether the request was sent to a proxy, chosen by the project or by a middleware."""
         return bool(self.proxy)
 
     @property
@@ -242,7 +251,7 @@ class Exchange:
         return proxy.rpartition("@")[2].rpartition("//")[2].rstrip("/")
 
     def proxy_failure(self, response: Response) -> Unreachable | None:
-        """The outcome of `response` if its headers declare an error of a proxy; otherwise None."""
+        """Return the outcome if the headers of `response` report a failure of a proxy, or None."""
         of_squid = response.headers.get("X-Squid-Error")
         fault = headers.proxy_fault(response.headers.getlist("Proxy-Status"), of_squid)
         if not fault:
@@ -252,7 +261,7 @@ class Exchange:
 
     @property
     def denied_login(self) -> str:
-        """The reply of an FTP server that does not accept the login; "" in any other case."""
+        """The reply of an FTP server that denied the login; "" if no login was denied."""
         if not self.robots_request.url.startswith("ftp:"):
             return ""
         text = ""
@@ -266,11 +275,12 @@ class Exchange:
         return reply[0].strip()
 
     def fault_in(self, error: BaseException) -> str:
-        """Return the fault of a middleware in words, or "" if `error` is not such a fault.
+        """Return a description of `error` if a middleware raised it unintentionally, or "".
 
-        A failed download is not a fault, and neither is an `IgnoreRequest`. A middleware may also
-        raise a download error of Scrapy or Twisted on purpose. But a built-in exception, such as
-        TimeoutError, comes from a call that the middleware made itself, so it is a fault.
+        The result is "" for an exception of the download handler, for an `IgnoreRequest`, and for a
+        download error of Scrapy or Twisted, which a middleware may raise on purpose. A built-in
+        exception, such as TimeoutError, counts as a fault of the middleware, because it comes from
+        a call that the middleware made itself.
         """
         if error is self._download_error or isinstance(error, IgnoreRequest):
             return ""
@@ -280,9 +290,9 @@ class Exchange:
         return f"{type(error).__name__}: {safe_str(error)}"
 
     def outcome(self, response: Response, url: str, settings: GbotSettings) -> Outcome:
-        """The meaning of the response to `url`.
+        """Return what `response`, received for `url`, means for the crawl.
 
-        If the status is not 2xx, it decides alone, even if the body was lost.
+        If the status is not 2xx, the body does not matter, so it may be truncated or undecodable.
         """
         lost = None
         body = b""
@@ -295,7 +305,7 @@ class Exchange:
             lost = failed(Failure.TRUNCATED)
         if lost is not None and response.status in BODY_DECIDES:
             return lost
-        # These headers show who answered, and declare the charset.
+        # These headers show which server or proxy has sent the response, and declare its charset.
         decisive = {
             name: (response.headers.get(name) or b"").decode("latin-1")
             for name in (*HEADERS, "content-type")
@@ -318,17 +328,17 @@ class Exchange:
         """Return the decoded body, and whether it was cut at `max_bytes`.
 
         Raises:
-            DecodeError: a coding cannot be undone.
-            EOFError: the connection ended early.
+            DecodeError: the body cannot be decoded.
+            EOFError: the body is incomplete or missing.
         """
         if "dataloss" in response.flags:
             raise EOFError
         if "download_stopped" in response.flags and not self.stopped:
             raise EOFError
-        # A middleware may have changed the method.
+        # A middleware has changed the method, so the response has no body.
         if self.request is not None and self.request.method == "HEAD":
             raise EOFError
-        # Some handlers undo "chunked" alone, and leave other codings in the body.
+        # Some handlers decode "chunked" but no other transfer coding.
         transfer = _codings(self.headers, "Transfer-Encoding")
         if {name.strip() for name in transfer.split(",")} - {"", "chunked", "identity"}:
             raise DecodeError(f"Transfer-Encoding {transfer[:80]!r} was not undone")
@@ -337,7 +347,7 @@ class Exchange:
             _codings(self.headers, "Content-Encoding"),
             max_bytes,
             whole=not self.stopped,
-            # A partial body may be empty because the connection ended.
+            # An empty "partial" body may mean that the connection broke before the first byte.
             may_be_empty="partial" not in response.flags,
         )
 
@@ -349,13 +359,13 @@ def _codings(of: Headers, name: str) -> str:
 def failure_of(error: BaseException, *, proxy: str = "", host: str = "") -> Unreachable:
     """Return the outcome of a fetch that ended in `error`.
 
-    The reason contains the message of `error`, unless that only repeats the failure. Passwords in
-    URLs are left out.
+    The reason in the outcome contains the message of `error`, without passwords in URLs. Messages
+    that only repeat the kind of failure are left out.
 
     Args:
         error: the exception of the download handler or of a middleware.
-        proxy: host and port of the proxy to which the request was sent, or "". If the request has
-            a proxy, a failed name look-up or a refused connection is a failure of the proxy.
+        proxy: host and port of the proxy to which the request was sent; "" without a proxy. With a
+            proxy, a failed name look-up or a refused connection is a failure of the proxy.
         host: the host of the robots.txt, in the form of `Origin.host`.
     """
     detail = _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS])
@@ -378,15 +388,17 @@ def failure_of(error: BaseException, *, proxy: str = "", host: str = "") -> Unre
 
 
 def _failure_in(meanings: Sequence[Failure]) -> Failure:
-    """Choose one of the `meanings` of an exception and its causes.
+    """Return the failure that describes an exception best.
 
-    There is at least one. The most specific comes first.
+    Args:
+        meanings: the failures that the exception and its causes stand for, the most specific
+            first; not empty.
     """
     first = meanings[0]
     if Failure.PROXY in meanings:
         return Failure.PROXY
-    # Some handlers raise the same exception for each connection that is not made, even if the
-    # server has accepted it and sent a TLS alert.
+    # Some handlers raise the exception for a refused connection also if the server has accepted the
+    # connection and has then sent a TLS alert.
     if first is Failure.REFUSED and Failure.TLS in meanings:
         return Failure.TLS
     return first
@@ -403,11 +415,15 @@ def error_of(failure: Failure | None, why: str) -> Exception | None:
 
 
 def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
-    """Yield the meanings of an exception, the most specific first.
+    """Yield the failures that an exception and its causes stand for, the most specific first.
 
-    The order is the exception's `reasons`, the exception itself, its cause. Twisted wraps the
-    reasons why a response failed in another exception. Each reason is a Twisted `Failure`, whose
-    value may be a text. A chain of more than `depth` exceptions is not followed to its end.
+    The exceptions in its `reasons` come first, then the exception itself, then its cause. Twisted
+    puts the exceptions that ended a response into the list `reasons` of a new exception. Each item
+    is a Twisted `Failure`, whose value may also be a text.
+
+    Args:
+        error: the exception; a text or None has no failures.
+        depth: how many exceptions of a chain of causes are examined.
     """
     if error is None or not depth:
         return
@@ -422,8 +438,9 @@ def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
             if name in _FAILURES:
                 yield _FAILURES[name]
     cause = getattr(error, "__cause__", None)
-    # httpcore2 raises exceptions without a cause, so their context is read when they are themselves
-    # a cause. The context of the first exception may have nothing to do with the failure.
+    # httpcore2 raises exceptions without a cause, so the `__context__` of an exception in the chain
+    # is followed as well. The context of the first exception is not followed, because that
+    # exception may have been raised while an unrelated exception was handled.
     if cause is None and depth < _MOST_CAUSES:
         cause = getattr(error, "__context__", None)
     yield from _meanings(cause, depth - 1)

@@ -1,9 +1,9 @@
-"""Fetch one robots.txt: an origin goes in, and an `Outcome` comes out, whatever the server does.
+"""Fetch the robots.txt of an origin. The result is an `Outcome`, whatever the server does.
 
 The request goes through Scrapy's engine and downloader middlewares like any other, so that proxies,
-user agents, delays and other download handlers apply. The response is taken from the download
-handler (`exchange`), before any middleware can redirect, decode, cache or drop it. `policy.outcome`
-decides what the response means.
+user agents, delays and other download handlers apply. The module `exchange` takes the response from
+the download handler, before any middleware can redirect, decode, cache or drop the response. The
+module `policy.outcome` decides what the response means.
 Source: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3.1.
 """
 
@@ -64,25 +64,26 @@ from .exchange import (
 )
 from .private_hosts import leads_inside
 
-# Scrapy's own middleware uses the same priority, because pages wait for a robots.txt.
+# Pages wait for these requests, so they are urgent. Scrapy's own middleware uses the same priority.
 PRIORITY = 1000
 
-# How many robots.txt requests may be sent at the same time, in addition to CONCURRENT_REQUESTS.
-# Each needs a socket, so they take at most a quarter of the files that the process may have open,
-# within these two bounds. Windows does not report how many files that is.
+# MOST_UNDER_WAY is the greatest number of robots.txt requests at the same time, in addition to
+# CONCURRENT_REQUESTS. Each request needs a socket. So the number is a quarter of the files that the
+# process may have open, but not less than FEWEST_SOCKETS and not more than MOST_SOCKETS. Windows
+# does not report its number of files, so there the number is FEWEST_SOCKETS.
 FEWEST_SOCKETS = 256
 MOST_SOCKETS = 2048
 MOST_UNDER_WAY = min(
     MOST_SOCKETS, max(FEWEST_SOCKETS, getattr(os, "sysconf", lambda _: 0)("SC_OPEN_MAX") // 4)
 )
 
-# A thread reads longer bodies, because that may take milliseconds. The length is before decoding.
+# A longer body, measured before decoding, is read in a thread, because that may take milliseconds.
 _READ_IN_THREAD_BYTES = 8 * 2**10
 
 _ANONYMOUS = {"ftp_user": "anonymous", "ftp_password": "guest"}
 
-# These meta keys keep Scrapy's own middlewares from changing, dropping or storing a robots.txt, and
-# from adding to its request.
+# With these meta keys, Scrapy's own middlewares do not change, drop or store a robots.txt, and add
+# nothing to the request for it.
 _OWN_META = {
     "allow_offsite": True,
     "dont_cache": True,
@@ -106,9 +107,10 @@ _HEADERS: dict[str, bytes] = {}
 if version_info < (2, 18) and b"zstd" in ACCEPTED_ENCODINGS:
     _HEADERS["Accept-Encoding"] = b"gzip, deflate"
 
-# This many warnings of one kind are logged. A broad crawl has thousands; the stats count them all.
+# Only this many warnings of one kind are logged, because a broad crawl would log thousands. The
+# stats count all cases.
 MOST_WARNED = 10
-_STATUS_ONLY = -1  # With this many bytes, the download stops as soon as the headers have come.
+_STATUS_ONLY = -1  # With this as `most_bytes`, the download stops when the headers have arrived.
 logger = logging.getLogger(__name__)
 
 
@@ -121,21 +123,23 @@ class Fetcher:
         self._places = DeferredSemaphore(MOST_UNDER_WAY)
         self._overhearing = Overhearing(crawler)
         self._connections = RobotsConnections(crawler, MOST_UNDER_WAY)
-        # Whether each download goes through `_send_now`; None until the first robots.txt request.
+        # Whether all downloads of the crawl go through `_send_now`, which is not possible with some
+        # downloaders; None until the first request for a robots.txt.
         self._sees_downloads: bool | None = None
         self._private_redirects = 0
         self._has_warned_of_limit = False
-        self._logged_faults: set[type] = set()  # classes of middlewares' exceptions
+        # The classes of the exceptions of middlewares that were logged.
+        self._logged_faults: set[type] = set()
 
     def make_robots_request(self, url: str, request: Request | None) -> Request:
         """Return the request for the robots.txt at `url`.
 
-        Override this method if the crawl needs another request, for example one for a browser's
-        download handler.
+        Override this method if the crawl needs a different request, for example to fetch robots.txt
+        files with the download handler of a browser.
 
         Args:
             url: the URL of a robots.txt, or the URL to which a robots.txt redirects.
-            request: the request of the page that needs the robots.txt, or None.
+            request: the request for a page that needs the robots.txt; None if there is none.
         """
         page = request or Request(url)
         keys = (*self._settings.meta_keys, AUTHORISED)
@@ -147,9 +151,9 @@ class Fetcher:
             headers=_HEADERS,
             meta={key: page.meta[key] for key in keys if key in page.meta},
         )
-        # Scrapy's HttpProxyMiddleware takes user and password out of the proxy's URL and puts them
-        # into a header. It has processed a request that is redirected or sent again, so in such a
-        # request the `proxy` meta key alone is not enough.
+        # Scrapy's HttpProxyMiddleware moves user and password from the proxy's URL into a header.
+        # If `page` is a redirect or a retry, this has already happened. Its `proxy` meta key alone
+        # is then not enough, and the header must be copied as well.
         if robots_request.meta.get("proxy") and PROXY_HEADER in page.headers:
             robots_request.headers[PROXY_HEADER] = page.headers[PROXY_HEADER]
         return robots_request
@@ -157,12 +161,13 @@ class Fetcher:
     async def fetch(self, origin: Origin, request: Request | None = None) -> Outcome:
         """Fetch the robots.txt of `origin`, follow redirects, and return the outcome.
 
-        A failure is returned as an outcome and not raised.
+        A failed fetch does not raise; the outcome describes the failure.
 
         Args:
             origin: the origin of the robots.txt.
-            request: the request that needs the robots.txt. The request for the robots.txt copies
-                the meta keys of `GBOT_ROBOTS_META_KEYS` and the credentials for the proxy from it.
+            request: the request for a page that needs the robots.txt; None if there is none. Its
+                meta keys that `GBOT_ROBOTS_META_KEYS` names and its credentials for a proxy are
+                copied to the request for the robots.txt.
         """
         secs_left = self._settings.timeout_secs
         trail = [origin.robots_url]
@@ -192,7 +197,12 @@ class Fetcher:
         return outcome
 
     async def _hop_or_outcome(self, exchange: Exchange, trail: list[str]) -> str | Outcome:
-        """Return the URL to which the last URL of `trail` redirects, or the outcome."""
+        """Return the URL to which the robots.txt redirects, or the outcome of the fetch.
+
+        Args:
+            exchange: the finished exchange for the last URL of `trail`.
+            trail: the URLs requested so far, from the robots.txt to the last redirect.
+        """
         answer = exchange.response
         if answer is None:
             error = exchange.error
@@ -219,9 +229,10 @@ class Fetcher:
     async def _next_hop(
         self, answer: Response, trail: list[str], secs_left: float
     ) -> str | Outcome:
-        """Return the URL to fetch after a redirect, or the outcome if there is none.
+        """Return the URL to fetch after a redirect, or the outcome if the redirect is not followed.
 
-        The look-up of the new host takes at most `secs_left` seconds.
+        With GBOT_ROBOTS_DENY_PRIVATE, the addresses of the new host are looked up, which takes at
+        most `secs_left` seconds.
         """
         hop = next_hop(answer.status, answer.headers.get("Location"), trail)
         if not isinstance(hop, str) or not self._settings.deny_private:
@@ -246,15 +257,15 @@ class Fetcher:
     async def _ask(
         self, url: str, origin: Origin, request: Request | None, secs_left: float
     ) -> Exchange:
-        """Request `url`, for the robots.txt of `origin`. In two cases, request it a second time.
+        """Request `url` for the robots.txt of `origin`, and return the finished exchange.
 
-        If an FTP server does not accept the anonymous login, the second request has the login of
-        the page.
+        In two cases, `url` is requested a second time:
 
-        If the response breaks off after its headers, the second request is for the status alone.
-        Most statuses decide without the body (Google's page, "HTTP status codes"). But if a body
-        hangs or is reset, no download handler returns the status. The second request takes half of
-        `secs_left` at most, so that a chain of redirects that hang comes to an end.
+        1. An FTP server denies the anonymous login. The second request uses the project's login.
+        2. The headers arrive, but the body hangs or is reset, so that the download handler raises
+           and does not report the status. The second request stops after the headers. If its status
+           is not 2xx, the status is enough (Google's page, "HTTP status codes"). This request takes
+           at most half of `secs_left`, so that a chain of redirects that hang comes to an end.
         """
         send = partial(self._send, url, origin, request)
         exchange = await send(secs_left, self._settings.max_bytes)
@@ -277,14 +288,21 @@ class Fetcher:
         most_bytes: int,
         ftp_login: Mapping[str, Any] = _ANONYMOUS,
     ) -> Exchange:
-        """Send a request for `url` through Scrapy's engine; return its exchange after it has ended.
+        """Send a request for `url` through Scrapy's engine, and return the finished exchange.
 
-        The download takes no longer than `secs_left` seconds.
+        Args:
+            url: the URL of the robots.txt, or the URL to which it redirects.
+            origin: the origin of the robots.txt.
+            request: the request for a page that needs the robots.txt; None if there is none.
+            secs_left: the download takes at most this many seconds.
+            most_bytes: the download stops when the body has more bytes than this.
+            ftp_login: the meta keys with the login for an FTP server.
         """
         robots_request = self.make_robots_request(url, request)
         exchange = Exchange(robots_request, most_bytes, secs_left)
         if not exchange.has_proxy and not may_resolve(Origin.of(url).host):
-            # Twisted's resolver fails on such a name, and the download lasts until its time-out.
+            # Twisted's resolver fails on such a name without ending the download, which would last
+            # until its time-out.
             exchange.error = error_of(Failure.DNS, "DNS cannot have such a name")
             return exchange
         own_meta = {
@@ -294,7 +312,7 @@ class Fetcher:
             LISTENER: exchange,
         }
         robots_request.meta.update(own_meta)
-        if self._sees_downloads is None:  # The crawl has a downloader only after it has begun.
+        if self._sees_downloads is None:  # There was no downloader yet when this object was made.
             self._sees_downloads = around_sending(self._crawler, self._send_now)
         await maybe_deferred_to_future(self._places.acquire())
         try:
@@ -313,7 +331,8 @@ class Fetcher:
                     exchange.flag_unknown_length()
         except (Exception, asyncio.CancelledError) as error:
             is_cancelled = isinstance(error, (CancelledError, asyncio.CancelledError))
-            # When the crawl closes, this look-up was cancelled; at other times, the download was.
+            # While the crawl closes, this coroutine itself was cancelled. At any other time, only
+            # the download was cancelled, which is a failed fetch.
             if is_cancelled and is_closing(self._crawler):
                 raise
             exchange.error = error
@@ -321,7 +340,7 @@ class Fetcher:
                 exchange.fault = exchange.fault_in(error)
         finally:
             self._places.release()
-            # The exchange has the body, so the request would keep that in memory.
+            # The request may be kept for long, and the exchange contains the body of the response.
             robots_request.meta.pop(LISTENER, None)
             robots_request.meta.update(_ANONYMOUS)
             # A record of the crawl must not contain passwords.
@@ -335,7 +354,7 @@ class Fetcher:
         return exchange
 
     def _ftp_login(self, request: Request | None) -> dict[str, Any] | None:
-        """The login with which Scrapy requests the page by FTP; None if that is anonymous."""
+        """Return the FTP login of a page, as meta keys, or None if the login is anonymous."""
         settings = self._crawler.settings
         page_meta = {} if request is None else request.meta
         user = page_meta.get("ftp_user", settings["FTP_USER"])
@@ -362,15 +381,16 @@ class Fetcher:
             )
 
     def _set_credentials(self, robots_request: Request, *, at_home: bool) -> None:
-        """Set the credentials that the project has for the host of a request, and no others.
+        """Set the credentials in the headers of a request for a robots.txt.
 
-        They come from Scrapy's HTTPAUTH settings and from the headers of `robots_request`. The
-        headers that the request must not have are set to empty lists, so that no middleware adds
-        them. The exchange removes these before it sends the request.
+        If `at_home` is true, these are the credentials of Scrapy's HTTPAUTH settings and of the
+        headers that the request has already. Headers that the request must not have are set to
+        empty lists, so that no middleware adds them. The exchange removes the empty headers before
+        it sends the request.
 
         Args:
             robots_request: the request; its headers are changed.
-            at_home: whether the credentials may be sent to its URL, see `is_at_home`.
+            at_home: whether the project's credentials may be sent to this URL (`is_at_home`).
         """
         headers = robots_request.headers
         dict.update(headers, {name: [] for name in NEVER_SENT})
@@ -384,7 +404,7 @@ class Fetcher:
             dict.setdefault(headers, name, [])
 
     async def _send_now(self, send: Send, request: Request) -> Response:
-        """Send a request of the crawl. A request for a robots.txt is sent by its exchange."""
+        """Send any request of the crawl; use the exchange if the request is for a robots.txt."""
         exchange = request.meta.get(LISTENER)
         if not isinstance(exchange, Exchange):
             return await send(request)
@@ -397,8 +417,8 @@ class Fetcher:
 def is_at_home(url: str, origin: Origin) -> bool:
     """Whether credentials for `origin` may be sent to `url`.
 
-    They may if `url` has this origin. Credentials for http on the default port may also be sent to
-    https on the default port of the same host.
+    This is so if `url` has the same origin. Credentials for "http://example.com" may also be sent
+    to "https://example.com", where both use the default port.
     """
     homes = [origin]
     if str(origin) == f"http://{origin.host}":

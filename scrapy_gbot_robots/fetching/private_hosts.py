@@ -1,14 +1,16 @@
-"""Which hosts are private: not part of the public internet.
+"""Find out whether a host is private, which means that it is not part of the public internet.
 
-A public site should not send a crawl to such a host.
+A public site should not be able to send a crawl to a private host.
 
-`is_private` looks at the text of a host alone. `leads_inside`, for `GBOT_ROBOTS_DENY_PRIVATE`, also
-looks up the addresses of a name. It uses the reactor's resolver, because connections use it as
-well, and Scrapy's default resolver caches its results. Warning: with another resolver, or without a
-reactor, the name may resolve to another address when the connection is made (DNS rebinding).
-Sources: for addresses the IANA registries of special-purpose addresses, which the standard
-library's `ipaddress` implements; for names RFC 6761 (localhost), RFC 6762 (local), RFC 8375
-(home.arpa) and ICANN's resolution 2024.07.29.06 (internal).
+`is_private` examines only the text of a host. `leads_inside`, which `GBOT_ROBOTS_DENY_PRIVATE`
+needs, also looks up the addresses of a name. It uses the reactor's resolver, because connections
+use the same resolver, and because Scrapy's default resolver caches its results. Warning: with a
+resolver that does not cache, or without a reactor, the name may resolve to a different address when
+the connection is made (DNS rebinding).
+
+Sources: the IANA registries of special-purpose addresses, as implemented by the standard library's
+`ipaddress`; for names RFC 6761 (localhost), RFC 6762 (local), RFC 8375 (home.arpa) and ICANN's
+resolution 2024.07.29.06 (internal).
 """
 
 from __future__ import annotations
@@ -45,13 +47,14 @@ _PRIVATE = (
 
 
 def is_private(host: str) -> bool | None:
-    """Whether the text of `host`, in the form of `Origin.host`, shows that it is private.
+    """Whether `host` is private; None if its text is not enough to decide, as for most names.
 
-    Return None if the text does not decide, which is so for most names.
+    A name without a dot counts as private, because only the machine or its own domain can resolve
+    it.
 
-    An IPv4 address may have any spelling that a system's resolver accepts (`127.1`, `0x7f000001`,
-    `2130706433`). A name without a dot is private, because such names are not public, but may
-    resolve on the machine or in its domain.
+    Args:
+        host: the host in the form of `Origin.host`. An IPv4 address may have any spelling that a
+            resolver accepts (`127.1`, `0x7f000001`, `2130706433`).
     """
     name = host.rstrip(".").lower()
     address = _address_of(name)
@@ -63,9 +66,9 @@ def is_private(host: str) -> bool | None:
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether the text of `host`, in the form of `Origin.host`, names the machine that connects.
+    """Whether `host`, in the form of `Origin.host`, is the machine on which the crawl runs.
 
-    These are the loopback and unspecified addresses, in all spellings, and "localhost".
+    This is true for "localhost", and for loopback and unspecified addresses in all spellings.
     """
     name = host.rstrip(".").lower()
     if name in {"localhost", "localhost.localdomain"} or name.endswith(".localhost"):
@@ -76,12 +79,12 @@ def is_this_machine(host: str) -> bool:
     forms = [address]
     if isinstance(address, IPv6Address):
         forms += filter(None, [_ipv4_in(address)])
-    # A connection to an unspecified address reaches the machine as well.
+    # A connection to an unspecified address, such as 0.0.0.0, reaches the machine itself.
     return any(form.is_loopback or form.is_unspecified for form in forms)
 
 
 def _address_of(name: str) -> IPv4Address | IPv6Address | None:
-    """The IP address in the text of a host; None if the host is a name."""
+    """Return the IP address that `name` spells, or None if `name` is a domain name."""
     try:
         if name.startswith("["):
             return IPv6Address(name.strip("[]"))
@@ -91,10 +94,7 @@ def _address_of(name: str) -> IPv4Address | IPv6Address | None:
 
 
 def _is_private(address: IPv4Address | IPv6Address) -> bool:
-    """Whether no public host can have `address`.
-
-    Examples are loopback, link-local, shared, reserved and multicast addresses.
-    """
+    """Whether `address` is not public: loopback, link-local, reserved or multicast, for example."""
     if isinstance(address, IPv6Address):
         inner = _ipv4_in(address)
         if inner is not None:
@@ -105,7 +105,7 @@ def _is_private(address: IPv4Address | IPv6Address) -> bool:
 
 
 def _ipv4_in(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address inside an IPv6 address; None if there is none."""
+    """Return the IPv4 address that an IPv6 address contains, or None if it contains none."""
     if any(address in network for network in _WITH_IPV4_AT_THE_END):
         return IPv4Address(address.packed[-4:])
     if address.teredo is not None:
@@ -115,11 +115,11 @@ def _ipv4_in(address: IPv6Address) -> IPv4Address | None:
 
 
 async def leads_inside(url: str, found_at: str) -> bool:
-    """Whether `url` may lead to a private address, although `found_at` is public.
+    """Whether `url` leads from a public host to a private address.
 
-    A host that is itself private may lead to private addresses, and each host may lead to itself.
-    A name that does not resolve here is not private, because it leads nowhere or a proxy resolves
-    it.
+    This is false if `found_at` is itself on a private host, or if both URLs have the same host. It
+    is also false if the name of the host does not resolve, because no connection can then be made,
+    except by a proxy that resolves the name.
 
     Args:
         url: an http, https or ftp URL.
@@ -134,16 +134,17 @@ async def leads_inside(url: str, found_at: str) -> bool:
 
 
 async def _are_private(host: str) -> list[bool]:
-    """For each address of `host`, whether it is private. A connection may use any of them."""
+    """Return, for each address of `host`, whether the address is private."""
     by_text = is_private(host)
     if by_text is not None:
         return [by_text]
-    addresses = [text.partition("%")[0] for text in await _addresses(host)]  # without a zone
+    # The zone of an IPv6 address, as in "fe80::1%eth0", is removed.
+    addresses = [text.partition("%")[0] for text in await _addresses(host)]
     return [_is_private(ip_address(address)) for address in addresses]
 
 
 async def _addresses(name: str) -> list[str]:
-    """The IP addresses of a name, resolved without blocking the reactor; none if that fails."""
+    """Resolve `name` without blocking the reactor; return its IP addresses, none if that fails."""
     if not is_reactor_installed():
         try:
             resolved = await asyncio.get_running_loop().getaddrinfo(name, None)

@@ -1,6 +1,7 @@
-"""The storages that keep entries between runs: memory, one SQLite file, or a Redis.
+"""Storages for the entries of origins: memory, one SQLite file, or a Redis.
 
-This package imports `core`, `policy` and the drivers. A storage that fails raises `StorageError`
-and no other exception.
-Source: our own contract, `storage.base.Storage`.
+An entry describes the robots.txt of an origin and its last failures. SQLite and Redis keep entries
+between runs. A storage that fails raises `StorageError` and no other exception. This package
+imports `core`, `policy` and the drivers.
+Source: our own interface, the class `storage.base.Storage`.
 """

@@ -1,8 +1,9 @@
 """Advice for the user when a Redis or a SQLite file fails, by the kind of the error.
 
-The kind follows from the name of the error's class, because redis-py and valkey-py use the same
-names. redis-py removes the code, such as MOVED, from the text of an error. If a script fails, the
-class is usually `ResponseError`, so the text of the error is read as well.
+Errors of a Redis client are recognised by the names of their classes, which are the same in
+redis-py and valkey-py. The text of an error would not be enough, because redis-py removes codes
+such as MOVED from it. But the text is also examined, because an error inside a script usually has
+the general class `ResponseError`.
 """
 
 from __future__ import annotations
@@ -37,10 +38,13 @@ TLS = "Check the certificates, and that the URL begins with rediss:// if this Re
 
 
 class _Kind(NamedTuple):
-    """Errors that have the same remedy."""
+    """A group of errors that have the same remedy.
 
-    classes: frozenset[str]  # the names of their classes
-    words: tuple[str, ...]  # An error with one of these words in its text belongs here. Lower case.
+    An error belongs to the group by its class or by its text.
+    """
+
+    classes: frozenset[str]  # names of classes
+    words: tuple[str, ...]  # texts in lower case, of which the error's text contains at least one
     advice: str  # a sentence without its full stop
 
 
@@ -48,7 +52,8 @@ def _kind(classes: str, advice: str, *words: str) -> _Kind:
     return _Kind(frozenset(classes.split()), words, advice)
 
 
-# The first kind that fits decides. The order matters; a wrong password is also a `ConnectionError`.
+# The advice of the first matching kind is given. Logins come first, because the class for a wrong
+# password is a subclass of `ConnectionError`.
 _KINDS = (
     _kind(
         "AuthenticationError AuthenticationWrongNumberOfArgsError AuthorizationError",
@@ -97,10 +102,10 @@ FILE = (
 
 
 def on_sqlite(error: BaseException, path: Path) -> tuple[str, str]:
-    """Return why the file at `path` cannot be used, and the advice against that.
+    """Return the reason why the file at `path` cannot be used, and the advice for the user.
 
-    The reason is "" if nothing more is known than the text of `error`. Both are sentences without
-    their full stops.
+    Both are sentences without their full stops. The reason is "" if the text of `error` is all that
+    is known.
     """
     text = str(error).lower()
     if "full" in text:
@@ -112,7 +117,7 @@ def on_sqlite(error: BaseException, path: Path) -> tuple[str, str]:
 
 
 def _why_not_writable(path: Path) -> str:
-    """Return why no file can be written in the directory of `path`; "" if there is no reason."""
+    """Return the reason why the directory of `path` is not writable, or "" if none was found."""
     directory = next((each for each in path.parents if each.is_dir()), path.parent)
     try:
         if os.statvfs(directory).f_flag & os.ST_RDONLY:

@@ -1,9 +1,9 @@
-"""The contract of a storage: the class `Storage` and its only exception.
+"""The interface of a storage: the abstract class `Storage`, and the exception `StorageError`.
 
-A storage keeps one entry (`policy.outages.Entry`) for each origin, and does not interpret it. Its
-methods are synchronous and may be called from any thread. It may delete an entry 100 days after
-that was stored (`policy.outages.KEEP_DAYS`). An origin is passed in its text form, for example
-"https://example.com:8181".
+A storage keeps one entry (`policy.outages.Entry`) for each origin, without interpreting the entry.
+The methods of a storage are synchronous and may be called from any thread. A storage may delete an
+entry 100 days (`policy.outages.KEEP_DAYS`) after the entry was stored. An origin is passed as a
+text, for example "https://example.com:8181".
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class StorageError(Exception):
     The driver's own error is the `__cause__`.
 
     Attributes:
-        advice: what the user can do about it, a sentence without its full stop; "" if not known.
+        advice: a sentence, without its full stop, about what the user can do; "" if not known.
     """
 
     def __init__(self, text: str = "", advice: str = "") -> None:
@@ -31,45 +31,49 @@ class StorageError(Exception):
 
 
 class Storage(ABC):
-    """A store of one entry for each origin, and of leases.
+    """A storage of one entry for each origin. Its leases coordinate the processes that share it.
 
     When the storage fails, each method raises StorageError and no other exception.
 
     A subclass implements the methods from `get` to `close`. A crawl calls `find` and
-    `store_and_release` from several threads, each for a different origin. If a storage can do one
-    of these in a single transaction or round trip, it should override that method.
+    `store_and_release` from several threads at the same time, each for a different origin. A
+    subclass should override these two methods if it can do their work in a single transaction or
+    round trip.
     """
 
     @abstractmethod
     def get(self, origin: str) -> Entry | None:
-        """Return the entry of `origin`; None if there is no entry, or if it cannot be read."""
+        """Return the entry of `origin`, or None if there is no entry that can be decoded."""
 
     @abstractmethod
     def put(self, origin: str, entry: Entry) -> None:
-        """Store `entry` for `origin`, and replace the entry that was there."""
+        """Store `entry` for `origin` in place of any earlier entry."""
 
     @abstractmethod
     def delete(self, origin: str) -> bool:
-        """Delete the entry of `origin`; return whether there was one."""
+        """Delete the entry of `origin`, and return whether an entry existed."""
 
     @abstractmethod
     def origins(self) -> Iterator[str]:
-        """Yield each stored origin once, in any order. Callers may delete entries meanwhile."""
+        """Yield each stored origin once, in any order.
+
+        The caller may delete entries between two origins.
+        """
 
     @abstractmethod
     def lease(self, origin: str, secs: float) -> str | None:
-        """Take the lease of `origin`, the right to fetch it, for `secs` seconds.
+        """Take the lease of `origin`, which is the right to fetch its robots.txt.
 
-        Of all processes that share the storage, only one can hold the lease of an origin at a time.
-        The lease ends by itself, because its holder may be killed.
+        Only one of the processes that share the storage can hold the lease of an origin at a time.
+        The lease ends after `secs` seconds, even if its holder was killed.
 
         Returns:
-            The token of the lease, or None while another process holds it.
+            The token of the lease, or None if another process holds the lease.
         """
 
     @abstractmethod
     def release(self, origin: str, token: str) -> None:
-        """End the lease of `origin` if it has this `token`; otherwise do nothing."""
+        """End the lease of `origin` if `token` belongs to that lease; otherwise do nothing."""
 
     @abstractmethod
     def close(self) -> None:
@@ -78,12 +82,13 @@ class Storage(ABC):
     def find(
         self, origin: str, is_good: Callable[[Entry | None], bool], secs: float
     ) -> tuple[Entry | None, str | None]:
-        """Return the entry of `origin`; if it is not good, also take the lease for `secs` seconds.
+        """Return the entry of `origin`, and take the lease if the entry is not good.
 
         Args:
             origin: the origin.
-            is_good: whether an entry, or None, can be used without a fetch.
-            secs: for how long the lease lasts, in seconds.
+            is_good: returns whether the entry can be used without a fetch; the argument is None if
+                there is no entry.
+            secs: the duration of the lease in seconds.
 
         Returns:
             The entry or None, and the token of the lease. The token is None if the entry is good,
@@ -94,7 +99,7 @@ class Storage(ABC):
             return entry, None
         token = self.lease(origin, secs)
         if token is not None:
-            # The last holder may have stored a good entry after `get`, and before `lease`.
+            # Between `get` and `lease`, the last holder may have stored a good entry.
             entry = self.get(origin)
             if is_good(entry):
                 self.release(origin, token)
@@ -102,7 +107,10 @@ class Storage(ABC):
         return entry, token
 
     def store_and_release(self, origin: str, entry: Entry | None, token: str) -> None:
-        """Store `entry` unless it is None, and end the lease of `token` unless that is ""."""
+        """Store `entry` for `origin`, and end the lease of `origin` that has `token`.
+
+        With None as `entry`, nothing is stored. With "" as `token`, no lease ends.
+        """
         if entry is not None:
             self.put(origin, entry)
         if token:

@@ -1,24 +1,24 @@
-"""The storage of a crawl: which one the settings choose, and calls that never delay the crawl.
+"""Choose the storage of a crawl by its settings, and call the storage without blocking the crawl.
 
-Operations wanted: no call of a storage blocks the reactor, whatever the disk or the network does. A
-storage that fails costs one warning and no page.
+No call of a storage blocks the reactor, whatever the disk or the network does. A storage that fails
+causes one warning, and the crawl goes on without it.
 
-Plan: a few threads make the calls. The calls for one origin are made one after another. Each call
-has a deadline. If the storage fails or is late, memory takes its place, and the storage is tried
-again every 30 seconds. When it works, the crawl uses it again and drops the entries in memory. The
-crawl still has them in its cache of answers, and other processes fetch those few files once more.
-Memory is called without a thread.
+A few threads call the storage. The calls for one origin are made one after another. Each call has a
+deadline. If a call fails or misses its deadline, the crawl keeps entries in memory instead, and
+tries the storage every 30 seconds. When the storage works again, the crawl uses it and drops the
+entries in memory. Nothing is lost for this crawl, because its cache of answers still has what those
+entries contain. Other processes have to fetch those few files themselves. Memory is called without
+a thread.
 
-The trial writes with the keys of the origin whose call failed. In a cluster, this reaches the node
-of that call. If only other nodes answer, the storage is not used yet, because the next call for
-that origin would fail again.
+In a cluster of Redis servers, a trial uses the node that has failed. A trial on a different node
+could succeed too early, and the next call for the same origin would fail again.
 
-Leases: the client records the leases of this process, and ends them by the end of the crawl at the
-latest. If a process is killed, or its storage fails, its leases end by themselves.
+The client records the leases of this process, and ends them at the end of the crawl at the latest.
+If a process is killed, or its storage fails, its leases end when their time is over.
 
-Warning: a thread cannot be stopped. A call in a thread may end when no coroutine waits for it any
-more, because the caller was cancelled or the deadline is over. If that late call has taken a lease,
-the lease is still recorded in `_leases`.
+Warning: a thread cannot be stopped. After a caller was cancelled or a deadline has passed, the call
+in the thread may still go on. If such a late call takes a lease, the lease is recorded in `_leases`
+like any other.
 """
 
 from __future__ import annotations
@@ -53,32 +53,32 @@ _T = TypeVar("_T")
 
 LEASE_SECS_PER_TIMEOUT = 2  # A lease lasts this many times GBOT_ROBOTS_TIMEOUT_SECS.
 TRY_AGAIN_SECS = 30.0
-CALL_SECS = 10.0  # The deadline of a call.
-CLOSE_SECS = 5.0  # A storage delays the end of a crawl by this time at most.
-THREADS = 8  # So 8 origins are looked up at the same time, even if the server is far away.
+CALL_SECS = 10.0  # A call that takes longer counts as failed.
+CLOSE_SECS = 5.0  # A storage delays the end of a crawl by at most this time.
+THREADS = 8  # This many calls run at the same time, which matters if the server is far away.
 
-# The advice for an error that has none of its own.
+# The advice by storage, for errors without an advice of their own.
 _ADVICE = {"sqlite": advice.FILE, "redis": advice.NO_CONNECTION}
 _OWN_CLASS = "Check the class that GBOT_ROBOTS_STORAGE names"
 logger = logging.getLogger(__name__)
 
 
-SQLITE_FILE = "gbot_robots/robots.sqlite"  # The path in the project's data directory.
+SQLITE_FILE = "gbot_robots/robots.sqlite"  # relative to the project's data directory
 
 
 class StorageChoice(NamedTuple):
     """The storage that the settings choose."""
 
     name: str  # "memory", "sqlite", "redis" or the dotted path of a class
-    opens: Callable[[], Storage]  # This call may wait for a disk or a network.
-    words: str  # A description for people: which storage, where, and why.
-    file: Path | None = None  # The file of SQLite.
+    opens: Callable[[], Storage]  # returns the opened storage; may wait for a disk or a network
+    words: str  # a description for the log: the storage, its place, and the reason for it
+    file: Path | None = None  # the file, if the storage is SQLite
 
 
 def sqlite_of_project() -> Path | None:
-    """Return the path of the default file.
+    """Return the default path of the SQLite file, which is in the data directory of the project.
 
-    It is None outside a project, so that a crawl leaves no stray file.
+    Return None outside a project, so that a crawl leaves no file in an arbitrary directory.
     """
     try:
         if not inside_project():
@@ -87,12 +87,12 @@ def sqlite_of_project() -> Path | None:
     except NotConfigured:
         return None
     except OSError:
-        # The data directory cannot be made. Opening the storage will raise a better error.
+        # The data directory cannot be created. Opening the storage will raise an error with advice.
         return project_folder().resolve() / ".scrapy" / SQLITE_FILE
 
 
 def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
-    """Return the storage that the settings name. Nothing is opened yet.
+    """Return the storage that the settings choose, without opening it.
 
     Raises:
         ImportError: the storage's class or its driver is not installed.
@@ -115,7 +115,7 @@ def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
         return StorageChoice(
             "memory", MemoryStorage, f"memory: {why}, so nothing is kept for the next run"
         )
-    # SQLite is imported only where it is used.
+    # SQLite is imported only if it is used.
     from .sqlite import SqliteStorage  # noqa: PLC0415
 
     opens = partial(SqliteStorage, path, max_body=settings.max_bytes)
@@ -123,11 +123,11 @@ def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
 
 
 def opened_choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
-    """Return the storage that the settings name. A missing SQLite file is made.
+    """Return the storage that the settings choose. If it is SQLite, also create a missing file.
 
     Raises:
         ImportError: as `choice_of`.
-        ValueError: as `choice_of`, or the file belongs to another program.
+        ValueError: as `choice_of`, or the SQLite file belongs to another program.
     """
     choice = choice_of(settings, crawler)
     if choice.file is not None:
@@ -138,13 +138,13 @@ def opened_choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
         except ForeignFileError as error:
             raise ValueError(str(error)) from error
         except StorageError:
-            # If the failure lasts, the first look-up logs it.
+            # If this failure persists, the first look-up will log it.
             pass
     return choice
 
 
 def redis_choice(settings: GbotSettings, scrapy_settings: BaseSettings | None) -> StorageChoice:
-    """Return the Redis of the settings, by its URL or by the user's client.
+    """Return the Redis that the settings choose, by its URL or by a callable that makes a client.
 
     Raises:
         ImportError: redis-py is not installed, or GBOT_ROBOTS_REDIS_CLIENT cannot be imported.
@@ -172,11 +172,17 @@ def _is_storage(value: object) -> bool:
 
 
 def _loaded(setting: str, rule: str, path: str, fits: Callable[[object], bool]) -> Any:
-    """Return the object that the dotted `path` names.
+    """Import and return the object at the dotted `path`.
+
+    Args:
+        setting: the setting that contains the path, for the texts of exceptions.
+        rule: a description of suitable objects, for the texts of exceptions.
+        path: the path.
+        fits: returns whether an object is suitable.
 
     Raises:
-        ImportError: there is no such object. The text names the setting.
-        ValueError: the object does not fit. The text names the setting.
+        ImportError: there is no object at `path`.
+        ValueError: the object is not suitable.
     """
     try:
         value = load_object(path)
@@ -188,14 +194,14 @@ def _loaded(setting: str, rule: str, path: str, fits: Callable[[object], bool]) 
 
 
 class StorageClient:
-    """The stored entries, for the coroutines of one crawl.
+    """Coroutines with which a crawl uses its storage.
 
-    If the storage fails, no method raises; memory takes its place.
+    If the storage fails, these coroutines do not raise. They use memory instead.
 
     Args:
-        choice: the storage; a thread opens it at the first call.
-        crawler: failed calls are counted in its stats.
-        lease_secs: how long a lease lasts, in seconds.
+        choice: the storage. A thread opens it at the first call.
+        crawler: the crawl, in whose stats failed calls are counted.
+        lease_secs: the duration of a lease in seconds.
     """
 
     def __init__(self, choice: StorageChoice, crawler: Crawler, lease_secs: float) -> None:
@@ -203,18 +209,18 @@ class StorageClient:
         self._stats = crawler.stats
         self._lease_secs = lease_secs
         self._closed = False
-        # True if the settings choose memory, or while the storage fails.
+        # True if the settings choose memory, and while another storage fails.
         self._uses_memory = choice.opens is MemoryStorage
         self._memory = MemoryStorage()
         self._storage: Storage | None = None  # None until a thread has opened it
         self._opening = Lock()
         self._threads: defaultdict[int, OneThread] = defaultdict(OneThread)
         self._background = Background()
-        self._leases: dict[str, str] = {}  # Origin -> token. The threads add to it.
+        self._leases: dict[str, str] = {}  # the tokens of leases, by origin; set by the threads
 
     @classmethod
     def of(cls, settings: GbotSettings, crawler: Crawler) -> StorageClient:
-        """Return the storage of a crawl.
+        """Return the client for the storage that the settings of a crawl choose.
 
         Raises:
             ImportError: as `opened_choice_of`.
@@ -224,7 +230,7 @@ class StorageClient:
         return cls(choice, crawler, LEASE_SECS_PER_TIMEOUT * settings.timeout_secs)
 
     def report(self) -> None:
-        """Name the storage in the log, and count it in the stats."""
+        """Log which storage the crawl uses, and set the stats of the storage."""
         kind = "other"
         if self._choice.name in STORAGES:
             kind = self._choice.name
@@ -233,21 +239,22 @@ class StorageClient:
         logger.info("This crawl stores robots.txt files in %s", self._choice.words)
 
     async def get(self, origin: str) -> Entry | None:
-        """Return the entry of `origin`, or None."""
+        """Return the entry of `origin`, or None if there is no entry."""
         return await self._ask(origin, lambda storage: storage.get(origin))
 
     async def find(
         self, origin: str, is_good: Callable[[Entry | None], bool]
     ) -> tuple[Entry | None, bool]:
-        """Return the entry of `origin`; if it is not good, also take the lease.
+        """Return the entry of `origin`, and take the lease if the entry is not good.
 
         Args:
-            origin: the origin, as a text.
-            is_good: whether an entry, or None, can be used without a fetch; called in a thread.
+            origin: the origin as a text.
+            is_good: returns whether the entry can be used without a fetch; the argument is None if
+                there is no entry. It is called in a thread.
 
         Returns:
-            The entry or None, and whether this process has taken the lease. If it has, the caller
-            must fetch the robots.txt, and call `store_and_release` after that.
+            The entry or None, and whether the lease was taken. If so, the caller must fetch the
+            robots.txt, and must then call `store_and_release`.
         """
 
         def find(storage: Storage) -> tuple[Entry | None, bool]:
@@ -259,7 +266,7 @@ class StorageClient:
         return await self._ask(origin, find)
 
     async def store_and_release(self, origin: str, entry: Entry | None) -> None:
-        """Store `entry` unless it is None, and end the lease if `find` has taken it."""
+        """Store `entry` for `origin` unless it is None, and end the lease that `find` has taken."""
         token = self._leases.pop(origin, "")
         await self._ask(origin, lambda storage: storage.store_and_release(origin, entry, token))
 
@@ -294,7 +301,10 @@ class StorageClient:
         await self._threads[0].run(end)
 
     async def _ask(self, origin: str, act: Callable[[Storage], _T]) -> _T:
-        """Return `act(storage)`, called in the thread of `origin`; or `act(memory)` on failure."""
+        """Call `act` with the storage, in the thread of `origin`; return the result.
+
+        If the storage fails, call `act` with the memory instead.
+        """
         if not self._uses_memory:
             try:
                 return await within(CALL_SECS, self._thread_of(origin).run(self._do, act))
@@ -309,20 +319,24 @@ class StorageClient:
         return self._threads[hash(origin) % THREADS]
 
     def _do(self, act: Callable[[Storage], _T]) -> _T:
-        """In a thread: return `act(storage)`, unless the storage failed while the call waited."""
+        """Return `act(storage)`. This method is called in a thread.
+
+        Raises:
+            StorageError: the storage has failed while this call was queued.
+        """
         if self._uses_memory:
             raise StorageError("it has just failed")
         return act(self._opened())
 
     def _opened(self) -> Storage:
-        """In a thread: return the storage. The first call opens it."""
+        """Return the storage, which the first call opens. This method is called in a thread."""
         with self._opening:
             if self._storage is None:
                 self._storage = self._choice.opens()
             return self._storage
 
     def _fall_back(self, error: Exception, origin: str) -> None:
-        """Use memory in place of the storage, because a call for `origin` has failed."""
+        """Use memory instead of the storage from now on, because a call for `origin` has failed."""
         if self._uses_memory or self._closed:
             return
         is_expected = isinstance(error, (StorageError, TimeoutError))
@@ -339,11 +353,12 @@ class StorageClient:
         )
 
     async def _recover(self, origin: str) -> None:
-        """Take a lease beside that of `origin` every 30 s, and use the storage again if it works.
+        """Try the storage every 30 seconds, and use it again when it works.
 
-        The lease is for the origin with a closing brace at the end. No real origin contains a
-        brace, so no other process waits for this lease. In a cluster, a key is placed by the text
-        before its first closing brace, so this lease is on the same node as the keys of `origin`.
+        Each trial takes and releases a lease. Its origin is `origin` followed by a closing brace,
+        which no real origin contains, so the lease does not hold up any other process. A cluster of
+        Redis servers chooses the node of a key by the text before the first closing brace, so the
+        trial reaches the node that has the keys of `origin`.
         """
 
         def write() -> None:
@@ -358,7 +373,7 @@ class StorageClient:
                 self._uses_memory = False
             except CancelledError:  # Twisted's own class. The crawl closes.
                 raise
-            except Exception:  # The log contains the failure already.
+            except Exception:  # The failure was already logged.
                 self._stats.inc_value("gbot_robots/storage/errors")
         self._stats.set_value("gbot_robots/storage/fallback", 0)
         logger.info("The robots.txt storage works again, and is used again")

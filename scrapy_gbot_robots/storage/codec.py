@@ -1,15 +1,17 @@
-r"""Convert an `Entry` to bytes and back, for a storage to which others may write.
+r"""Convert an `Entry` to bytes and back.
 
-Other versions of the plugin, other programs and attackers may have written the bytes. So decoding
-raises nothing, evaluates and imports nothing, and takes a bounded amount of memory. Bytes that are
-not an entry give None. An entry begins with its version. A line of JSON in ASCII and the body
-follow, both compressed by zlib:
+The bytes in a storage may come from a different version of the plugin, from another program or from
+an attacker. So `decode` never raises, neither evaluates nor imports anything, and uses a bounded
+amount of memory. It returns None for bytes that are not an entry of this version.
+
+An encoded entry begins with `VERSION`, which must change whenever a field is added. The rest is
+compressed by zlib, which adds a checksum. It consists of one line of JSON in ASCII, and the body of
+the robots.txt:
 
     {"copy": {...}, "outage": null}\n
     disallow:
 
-An entry of any version other than `VERSION` also gives None. A new field needs a new version. zlib
-adds a checksum. Each value must have the type of its field.
+`decode` checks that each value in the JSON has the type of its field.
 """
 
 from __future__ import annotations
@@ -27,9 +29,10 @@ from ..policy.outcome import Failure
 __all__ = ["decode", "encode"]
 
 VERSION = b"GRB4"
-# The JSON is always shorter, because HTTP clients bound the length of a URL.
+# The bound on the length of the JSON. It is never reached, because HTTP clients limit URLs.
 _FACTS_BYTES = 131_072
-# This level takes a third of the time of the best one. The result is a few percent larger.
+# Compared with the highest level, level 4 takes a third of the time, and its result is a few
+# percent larger.
 _ZLIB_LEVEL = 4
 
 _JSON = json.JSONEncoder(default=attrgetter("name"))  # Members of an enumeration become names.
@@ -37,10 +40,12 @@ _Part = TypeVar("_Part", Copy, Outage)
 
 
 def encode(entry: Entry, level: int = _ZLIB_LEVEL) -> bytes:
-    """Return the bytes of `entry`.
+    """Return `entry` as bytes.
 
-    `level` is the level of zlib, from 0 to 9. Compressing may take milliseconds; 0 does not
-    compress.
+    Args:
+        entry: the entry.
+        level: the level of zlib, from 0 to 9. Level 0 does not compress. Any other level may take
+            milliseconds.
     """
     facts = {"copy": _facts_of(entry.copy), "outage": _facts_of(entry.outage)}
     body = b""
@@ -51,9 +56,10 @@ def encode(entry: Entry, level: int = _ZLIB_LEVEL) -> bytes:
 
 
 def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:
-    """Return the entry in `data`, which `encode` has made.
+    """Return the entry that `encode` has converted to `data`.
 
-    Return None if `data` is not an entry, or if the body has more than `max_body` bytes.
+    Return None if `data` is not an entry of this version, or if the body of its robots.txt has more
+    than `max_body` bytes.
     """
     if not data.startswith(VERSION):
         return None
@@ -80,7 +86,7 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:
 
 
 def most_bytes(max_body: int = MAX_BYTES) -> int:
-    """Return the greatest length, in bytes, of an entry that `decode` reads."""
+    """Return the greatest length in bytes of an entry that `decode` reads, compressed or not."""
     return _FACTS_BYTES + max_body
 
 
@@ -91,7 +97,7 @@ def _facts_of(part: Copy | Outage | None) -> dict[str, Any] | None:
 
 
 def _checked(part: _Part) -> _Part:
-    """Return `part`.
+    """Check the types of all values in `part`, and return `part`.
 
     Raises:
         TypeError: a value does not have the type of its field, or is an infinite number or NaN.

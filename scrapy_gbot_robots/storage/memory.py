@@ -1,9 +1,9 @@
-"""Entries in the memory of this process, bounded in bytes.
+"""A storage in the memory of this process, with a bounded number of bytes.
 
-The least recently used entries are deleted first. This storage is for crawls that must leave no
-trace, and takes the place of another storage that fails. An entry is kept as bytes, as in the other
-storages, because Python's garbage collector would visit its objects again and again. The bytes are
-not compressed, because that takes milliseconds if the body is long.
+Above the bound, the least recently used entries are deleted. The storage is for crawls that must
+not write to a disk, and replaces another storage while that storage fails. Entries are kept as
+bytes, because Python's garbage collector would visit the objects of all entries again and again.
+The bytes are not compressed, because compressing a long body takes milliseconds.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from .codec import decode, encode
 
 MAX_BYTES = 64 * 2**20
 
-# Bytes that each entry takes for its origin and its place in the dict, measured and rounded up.
+# The memory, in bytes, that each entry needs for its origin and its place in the dict. It was
+# measured and rounded up.
 _OVERHEAD = 512
 
 
 class MemoryStorage(Storage):
-    """A `Storage` of about `MAX_BYTES` bytes. It holds about 80,000 entries without a body.
+    """A `Storage` of about `MAX_BYTES` bytes, enough for about 80,000 entries without a body.
 
-    Only one crawl uses it, and that crawl has one look-up of an origin at a time. So each lease is
-    granted.
+    Every lease is granted, because only one crawl uses this storage, and that crawl never looks up
+    the same origin twice at the same time.
     """
 
     def __init__(self) -> None:
@@ -34,7 +35,7 @@ class MemoryStorage(Storage):
         self._lock = RLock()
 
     def get(self, origin: str) -> Entry | None:
-        """Return the entry of `origin`, or None. The entry becomes the most recently used one."""
+        """Return the entry of `origin`, or None. It is now the most recently used entry."""
         with self._lock:
             data = self._entries.pop(origin, None)
             if data is None:
@@ -43,7 +44,7 @@ class MemoryStorage(Storage):
         return decode(data, max_body=len(data))
 
     def put(self, origin: str, entry: Entry) -> None:
-        """Store an entry, unless it alone is larger than `MAX_BYTES`."""
+        """Store `entry` for `origin`, unless this entry alone is larger than `MAX_BYTES`."""
         data = encode(entry, level=0)
         with self._lock:
             self.delete(origin)
@@ -53,7 +54,7 @@ class MemoryStorage(Storage):
                 self.delete(next(iter(self._entries)))
 
     def delete(self, origin: str) -> bool:
-        """Delete the entry of `origin`; return whether there was one."""
+        """Delete the entry of `origin`, and return whether an entry existed."""
         with self._lock:
             data = self._entries.pop(origin, None)
             if data is None:
@@ -62,7 +63,7 @@ class MemoryStorage(Storage):
             return True
 
     def origins(self) -> Iterator[str]:
-        """Yield the origins that are stored at the time of the call."""
+        """Return an iterator over the origins that are stored now."""
         with self._lock:
             return iter(tuple(self._entries))
 
@@ -74,4 +75,4 @@ class MemoryStorage(Storage):
         """Do nothing."""
 
     def close(self) -> None:
-        """Do nothing. The entries are freed together with this object."""
+        """Do nothing, because the entries are freed together with this object."""

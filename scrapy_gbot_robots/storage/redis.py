@@ -1,23 +1,24 @@
-"""Entries in a Redis (6 or newer) that a fleet of machines shares.
+"""A storage in a Redis (version 6 or newer) that several machines can share.
 
-Needs redis-py: the extra `redis`.
+It needs redis-py, which the extra `redis` installs.
 
-Operations wanted: a call costs one round trip, since the server may be far away. Of all processes,
-one gets the lease of an origin. No value can harm this process, since other programs may write to
-that Redis, too.
+The server may be far away, so a call needs as few round trips as possible. `find` is one script,
+which returns the entry, or takes the lease if there is no entry. Only this process can decide
+whether an entry is good. If it is not good, taking the lease needs a second round trip. Of all the
+processes that share the Redis, only one gets the lease of an origin.
 
-Plan: `find` is one script. It returns the entry, or takes the lease if there is no entry. Only this
-process can decide whether an entry is good, so an entry that is not good costs a second round trip
-for its lease. Only the codec reads values, and it never reads more bytes than an entry can have.
+Other programs may write to the same Redis, so no value may harm this process. Values are decoded by
+`codec` alone, and at most the length of the longest possible entry is read.
 
-The times in entries follow the server's clock, and each process converts them to its own clock. So
-the clocks of machines may differ by years, or be set while a crawl runs.
+Times in stored entries are by the server's clock, and each process converts them to its own clock.
+So the clocks of the machines may differ by years, and may be set while a crawl runs.
 
-A cluster places a key by the text in its braces. So all keys of an origin are on one node, where a
-single script can use them.
+In a cluster, Redis chooses the node of a key by the text between braces in the key. The keys of an
+origin contain the origin between braces, so they are on the same node, and one script can use them
+all.
 
-Warning: the server may have carried out a command whose reply was lost. If that command has taken a
-lease, the lease ends by itself.
+Warning: if a reply is lost, the server may have carried out the command. If that command has taken
+a lease, the lease ends when its time is over.
 """
 
 from __future__ import annotations
@@ -50,20 +51,20 @@ _KEEP_SECS = KEEP_DAYS * 86_400
 # The time-out for the connection to GBOT_ROBOTS_REDIS_URL, and for each reply. A user's own client
 # has its own time-outs.
 _TIMEOUT_SECS = 2.0
-_CLOCKS_AGREE_SECS = 3.0  # The network alone may cause a smaller difference.
-_SCAN_KEYS = 1000  # How many keys the server looks at in one step.
+_CLOCKS_AGREE_SECS = 3.0  # Smaller differences may come from the network and not from the clocks.
+_SCAN_KEYS = 1000  # the number of keys that the server examines in one step of a scan
 
-# The server runs a script as one step, so no command of another client comes between the parts of a
-# script.
-# This one stores an entry, if there is one, and ends the lease of a token.
+# Redis runs each script as one atomic step. The script `_STORE` stores the entry in ARGV[1], unless
+# that is empty, and ends the lease that has the token in ARGV[3].
 _STORE = """
     if ARGV[1] ~= "" then redis.call("SET", KEYS[1], ARGV[1], "EX", ARGV[2]) end
     if redis.pcall("GET", KEYS[2]) == ARGV[3] then redis.call("DEL", KEYS[2]) end
 """
-# This one returns the entry, whether the lease was taken, and the server's time. Without a token in
-# ARGV[1], it takes no lease. If there is an entry, it takes the lease only if ARGV[3] is "1",
-# because only the caller can decide whether the entry is good. A lease without an end, or with more
-# than a day left, is not from this plugin, and is replaced.
+# The script `_FIND` returns the entry, whether it has taken the lease, and the server's time. If
+# ARGV[1], the token, is empty, the script does not take the lease. If there is an entry, the script
+# takes the lease only if ARGV[3] is "1", because only the caller can decide whether the entry is
+# good. A lease without an end, or with more than a day left, is not from this plugin, so the script
+# replaces it.
 _FIND = """
     local value = redis.pcall("GETRANGE", KEYS[1], 0, ARGV[4])
     if type(value) == "table" then
@@ -80,9 +81,9 @@ _FIND = """
 
 
 def place_of(url: str) -> str:
-    """Return the server and database of a Redis URL, without its password.
+    """Return the server and the database of a Redis URL, without user and password, as a text.
 
-    Return "?" if it is not a Redis URL.
+    Return "?" if `url` is not a Redis URL.
     """
     try:
         where = parse_url(url)  # type: ignore[no-untyped-call]
@@ -98,13 +99,13 @@ class RedisStorage(Storage):
     """A `Storage` in a Redis, under keys that start with "gbot_robots:".
 
     Args:
-        server: the name of this Redis in the log.
-        make_client: makes a redis-py client. It is called again after a failure, because the new
-            client may find a new master.
-        max_body: an entry with a longer body, in bytes, is not returned.
+        server: a name for this Redis in log messages.
+        make_client: returns a new redis-py client. It is called again after a failure, because a
+            new client may find a new master.
+        max_body: the greatest length in bytes of the body in an entry that is returned.
 
     Raises:
-        StorageError: the client decodes responses, or cannot be made now.
+        StorageError: the client decodes responses to text, or cannot be made now.
     """
 
     def __init__(
@@ -113,14 +114,14 @@ class RedisStorage(Storage):
         self._max_body = max_body
         self.server = server
         self._make_client = make_client
-        self._ahead = 0  # How many seconds the server's clock is ahead of ours.
-        self._client: Any = self._new_client()  # It is None after a failure.
+        self._ahead = 0  # by how many seconds the server's clock is ahead of the clock here
+        self._client: Any = self._new_client()  # None after a failure
 
     def _new_client(self) -> Any:
-        """Make a client.
+        """Return a new client.
 
         Raises:
-            StorageError: the client decodes responses, or the server cannot be reached now.
+            StorageError: the client decodes responses to text, or the server cannot be reached now.
         """
         try:
             client = self._make_client()
@@ -140,10 +141,10 @@ class RedisStorage(Storage):
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
-        """Yield a client, and turn all errors into StorageError.
+        """Return a context that gives a client, and in which all exceptions become StorageError.
 
-        After a failure, the next client is a new one. The text of the error names the server,
-        without its password.
+        After a failure, a new client is made for the next context. The text of the error contains
+        the name of the server, without its password.
         """
         client = self._client
         if client is None:
@@ -158,22 +159,25 @@ class RedisStorage(Storage):
             raise StorageError(what, on_redis(error)) from error
 
     def get(self, origin: str) -> Entry | None:
-        """Return the entry of `origin`."""
+        """Return the entry of `origin`, or None."""
         entry, _ = self._look(origin, "", 1)
         return entry
 
     def put(self, origin: str, entry: Entry) -> None:
-        """Store `entry` for `origin`; the server deletes it after `KEEP_DAYS`."""
+        """Store `entry` for `origin`. The server deletes the entry after `KEEP_DAYS` days."""
         self.store_and_release(origin, entry, "")
 
     def delete(self, origin: str) -> bool:
-        """Delete the entry of `origin`; return whether there was one."""
+        """Delete the entry of `origin`, and return whether an entry existed."""
         with self._connected() as client:
             return bool(client.delete(_key("entry", origin)))
 
     def origins(self) -> Iterator[str]:
-        """Yield the origins in the server's order. Other clients do not wait meanwhile."""
-        listed: set[str] = set()  # A scan may return a key twice.
+        """Yield the origins in the server's order.
+
+        The server scans its keys in small steps, so other clients need not wait.
+        """
+        listed: set[str] = set()  # A scan may return the same key twice.
         with self._connected() as client:
             pattern = _key("entry", "*")
             before = pattern.index("*")
@@ -189,15 +193,15 @@ class RedisStorage(Storage):
         return token
 
     def release(self, origin: str, token: str) -> None:
-        """End the lease of `origin` if it has this `token`."""
+        """End the lease of `origin` if `token` belongs to that lease."""
         self.store_and_release(origin, None, token)
 
     def find(
         self, origin: str, is_good: Callable[[Entry | None], bool], secs: float
     ) -> tuple[Entry | None, str | None]:
-        """Return the entry, or take the lease if there is no entry, in one round trip.
+        """Return the entry of `origin`, and take the lease if the entry is not good.
 
-        If there is an entry that is not good, its lease takes a second round trip.
+        This needs one round trip if there is no entry or a good entry, and otherwise two.
         """
         token = secrets.token_hex(8)
         entry, is_leased = self._look(origin, token, secs)
@@ -205,7 +209,7 @@ class RedisStorage(Storage):
             entry, is_leased = self._look(origin, token, secs, beside=True)
         if not is_leased:
             return entry, None
-        if is_good(entry):  # The last holder has stored it after the first look.
+        if is_good(entry):  # The last holder has stored this entry between the two round trips.
             self.release(origin, token)
             return entry, None
         return entry, token
@@ -213,10 +217,15 @@ class RedisStorage(Storage):
     def _look(
         self, origin: str, token: str, secs: float, *, beside: bool = False
     ) -> tuple[Entry | None, bool]:
-        """Return the entry, with times of our clock, and whether the lease was taken.
+        """Run the script `_FIND`; return the entry or None, and whether the lease was taken.
 
-        If there is an entry, the lease is taken only if `beside` is true. Without a `token` no
-        lease is taken.
+        The times in the entry are converted to the clock of this machine.
+
+        Args:
+            origin: the origin.
+            token: the token for the lease; "" if the lease should not be taken.
+            secs: the duration of the lease in seconds.
+            beside: whether the lease should be taken even if there is an entry.
         """
         keys = _key("entry", origin), _key("lease", origin)
         options = token, ceil(secs * 1000), int(beside), most_bytes(self._max_body)
@@ -225,8 +234,8 @@ class RedisStorage(Storage):
             value, is_leased, now = client.execute_command("EVAL", _FIND, 2, *keys, *options)
             ahead = int(now) - time.time()
             entry = decode(value, self._max_body)
-        # The offset changes only if a clock has been set. So an entry has the same times at each
-        # read.
+        # A small difference does not change `_ahead`, so that repeated reads of an entry give the
+        # same times. Only a clock that was set makes a large difference.
         if abs(ahead - self._ahead) > _CLOCKS_AGREE_SECS:
             self._ahead = round(ahead)
         if entry is not None:
@@ -234,7 +243,10 @@ class RedisStorage(Storage):
         return entry, bool(is_leased)
 
     def store_and_release(self, origin: str, entry: Entry | None, token: str) -> None:
-        """Store an entry, with times of the server's clock, and end a lease, in one round trip."""
+        """Store `entry` and end the lease that has `token`, in one round trip.
+
+        The times in the stored entry are converted to the server's clock.
+        """
         value = b""
         if entry is not None:
             value = encode(_shifted(entry, self._ahead))
@@ -250,27 +262,27 @@ class RedisStorage(Storage):
 
 
 def client_of(url: str) -> Any:
-    """Make a client of the Redis at `url`, which begins with redis://, rediss:// or unix://.
+    """Return a client of the Redis at `url`, which begins with redis://, rediss:// or unix://.
 
     Raises:
-        StorageError: `url` is not such a URL.
+        StorageError: `url` is not the URL of a Redis.
     """
-    # redis-py notices a connection that the server has closed before it uses that connection, so no
-    # command needs a second try.
+    # Commands are not retried. The most common failure does not need it, because redis-py checks
+    # whether the server has closed a connection before it uses that connection.
     options = {
         "retry": Retry(NoBackoff(), 0),
         "socket_timeout": _TIMEOUT_SECS,
         "socket_connect_timeout": _TIMEOUT_SECS,
     }
     try:
-        # Protocol 3 costs one more round trip for each connection.
+        # Protocol 3 would need one more round trip for each connection.
         return redis.Redis.from_url(url, protocol=2, **options)
     except ValueError as error:
         raise StorageError(f"not a Redis URL: {error}") from error
 
 
 def _in_words(error: BaseException) -> str:
-    """Return the class and the text of an error. The text alone lacks codes such as MOVED."""
+    """Return the class and the text of `error`, because the text alone lacks codes like MOVED."""
     return f"{type(error).__name__}: {error}"
 
 
@@ -284,7 +296,7 @@ def _key(kind: str, origin: str) -> str:
 
 
 def _shifted(entry: Entry, secs: int) -> Entry:
-    """Return `entry` with times that are `secs` seconds later, to convert it to another clock."""
+    """Return a copy of `entry` in which all times are `secs` seconds later."""
     copy = entry.copy
     if copy is not None:
         copy = replace(copy, fetched_at=copy.fetched_at + secs, fresh_until=copy.fresh_until + secs)

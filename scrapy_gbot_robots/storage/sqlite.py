@@ -1,16 +1,16 @@
-"""Entries in one SQLite file that several processes on one machine use at the same time.
+"""A storage in one SQLite file that several processes on one machine can use at the same time.
 
-Operations wanted: each method needs one statement, because each statement may wait for Python's
-global lock. A process that only reads waits for no other process. Of all processes, one gets the
+Each method needs only one statement, because each statement may have to wait for Python's global
+lock. The file has a write-ahead log, so readers do not wait while a process writes, and the file
+stays intact if a process is killed. Of all the processes that share the file, only one gets the
 lease of an origin.
 
-The file has a write-ahead log, so readers go on while one process writes. It survives a kill at any
-time. If the header of a broken file shows that the file is ours, the file is renamed, and a new one
-is made. Any other file stays as it is, whether or not it is a database (`ForeignFileError`).
+If a broken file has the application ID of this plugin in its header, the file is renamed, and a new
+file is created. A file without this ID is never changed (`ForeignFileError`).
 
-Warning: another process may rename a broken file and make a new one while this process has the old
-one open. So a process that finds its file broken first checks whether the file at the path is still
-the same.
+Warning: while this process has a broken file open, another process may rename that file and create
+a new one. So a process that finds its file broken first checks whether the file at the path is
+still the file that it has open.
 """
 
 from __future__ import annotations
@@ -33,11 +33,13 @@ from .advice import on_sqlite
 from .base import Storage, StorageError
 from .codec import decode, encode, most_bytes
 
-_APPLICATION_ID = 0x47425254  # "GBRT" in ASCII. It marks a file as ours.
-# The offset of these 4 bytes, big-endian (sqlite.org/fileformat.html, "The Database Header").
+_APPLICATION_ID = 0x47425254  # "GBRT" in ASCII. It marks the files of this plugin.
+# The offset of the ID in a file. The ID has 4 bytes, the most significant byte first
+# (sqlite.org/fileformat.html, "The Database Header").
 _APPLICATION_ID_AT = 68
-# A statement that stores an entry also ends the lease and deletes up to 50 entries that are too
-# old, which is enough to keep pace with the crawl.
+# Two triggers run these statements whenever an entry is stored. They end the lease that has the
+# token of the new row, and delete up to 50 old entries. A crawl adds one entry at a time, so old
+# entries do not pile up.
 _AFTER_STORING = f"""
     ON entries BEGIN
         DELETE FROM leases WHERE origin = new.origin AND token = new.token;
@@ -45,8 +47,9 @@ _AFTER_STORING = f"""
             (SELECT rowid FROM entries WHERE used < new.used - {KEEP_DAYS} LIMIT 50);
     END
 """  # noqa: S608  the number is ours
-# `used` is the day since the epoch on which the entry was stored. An entry that is in use is stored
-# again at each fetch. Free pages of the file are given back to the disk.
+# `used` is the day on which the entry was last stored, as a number of days since the epoch. Each
+# fetch stores the entry again, so `used` is recent if a crawl uses the entry. With auto_vacuum, the
+# file becomes smaller when entries are deleted.
 _SCHEMA = f"""
     PRAGMA auto_vacuum = FULL;
     PRAGMA journal_mode = WAL;
@@ -63,8 +66,9 @@ _SCHEMA = f"""
     COMMIT;
     PRAGMA wal_checkpoint(PASSIVE); -- This writes the application ID into the file itself.
 """
-# This is one statement, because another process may be making the same file. So it sees all that
-# the other process writes, or nothing.
+# This query reads the application ID and the number of tables, indexes and triggers. It is a single
+# statement, so that it sees the result of another process that creates the file at the same time
+# either completely or not at all.
 _WHAT_IT_IS = """
     SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id
 """
@@ -81,23 +85,25 @@ _ORIGINS = """
     SELECT rowid, origin FROM entries
     WHERE rowid > ? AND typeof(origin) = 'text' AND used >= ? ORDER BY rowid LIMIT ?
 """
-# A lease with more than a day left is replaced. It is not from this module, or the clock was set
-# back.
+# A lease with more than a day left is replaced, because it is not from this plugin, or the clock
+# was set back.
 _LEASE = """
     INSERT INTO leases (origin, token, until) VALUES (?1, ?2, ?3 + ?4)
     ON CONFLICT (origin) DO UPDATE SET token = excluded.token, until = excluded.until
     WHERE leases.until NOT BETWEEN ?3 AND ?3 + 86400
 """
-# A process that was killed has left its leases. They are deleted a day after they ran out.
+# Leases that ran out more than a day ago are also deleted, because a process that was killed does
+# not delete its own leases.
 _RELEASE = """
     DELETE FROM leases
     WHERE origin = ? AND token = ? OR until < CAST(strftime('%s', 'now') AS INTEGER) - 86400
 """
 
-_PAGE = 1000  # How many origins one statement lists.
-_BUSY_SECS = 5.0  # A statement waits this long while another process writes.
-# Exceptions that mean a broken file. SQLite's message may contain damaged bytes, which raise the
-# second one. Subclasses of these (locked, full, read-only) do not mean a broken file.
+_PAGE = 1000  # One statement returns at most this many origins.
+_BUSY_SECS = 5.0  # A statement waits at most this long while another process writes.
+# These exceptions mean that the file is broken. UnicodeDecodeError is raised if SQLite's message
+# contains damaged bytes of the file. Subclasses of the two classes, for example for a locked file
+# or a full disk, do not mean that the file is broken.
 _BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)
 
 _FOREIGN = (
@@ -109,33 +115,33 @@ logger = logging.getLogger(__name__)
 
 
 class ForeignFileError(StorageError):
-    """The header of the file does not show that it is ours, so it is not touched."""
+    """The file does not have the application ID of this plugin, so it must not be changed."""
 
 
 class SqliteStorage(Storage):
     """A `Storage` in one SQLite file.
 
     Args:
-        path: the file. If it or its directory is missing, it is made.
-        max_body: an entry with a longer body, in bytes, is not returned.
+        path: the path of the file. If the file or its directory does not exist, it is created.
+        max_body: the greatest length in bytes of the body in an entry that is returned.
 
     Raises:
-        ForeignFileError: the header of the file does not show that it is ours.
+        ForeignFileError: the file does not have the application ID of this plugin.
         StorageError: the file cannot be opened now.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, max_body: int = MAX_BYTES) -> None:
         self._path = Path(path).absolute()
         self._max_body = max_body
-        self._lock = Lock()  # The threads use the one connection in turn.
+        self._lock = Lock()  # All threads share one connection, and use it one at a time.
         self._connection: sqlite3.Connection | None = None
-        # The number of the file that `_connection` has open. It may be the number of a file that
-        # was at the path just before.
+        # The inode number of the file that `_connection` has open. If another process has replaced
+        # the file just before it was opened, this is the number of the old file.
         self._inode = 0
         self._run("SELECT 1")  # This opens the file.
 
     def get(self, origin: str) -> Entry | None:
-        """Return the entry of `origin`; None if there is none, or if it is too old or too long."""
+        """Return the entry of `origin`, or None if there is none, or it is too old or too long."""
         values = origin, _today() - KEEP_DAYS, most_bytes(self._max_body)
         rows, _ = self._run(_GET, values)
         if not rows:
@@ -143,11 +149,11 @@ class SqliteStorage(Storage):
         return decode(rows[0][0], self._max_body)
 
     def put(self, origin: str, entry: Entry) -> None:
-        """Store an entry, and delete some old ones."""
+        """Store `entry` for `origin`, and delete some old entries."""
         self.store_and_release(origin, entry, "")
 
     def delete(self, origin: str) -> bool:
-        """Delete the entry of `origin`; return whether there was one."""
+        """Delete the entry of `origin`, and return whether an entry existed."""
         _, deleted = self._run(_DELETE, (origin,))
         return bool(deleted)
 
@@ -160,18 +166,18 @@ class SqliteStorage(Storage):
         return token
 
     def release(self, origin: str, token: str) -> None:
-        """End the lease of `origin` if it has this `token`."""
+        """End the lease of `origin` if `token` belongs to that lease."""
         self._run(_RELEASE, (origin, token))
 
     def store_and_release(self, origin: str, entry: Entry | None, token: str) -> None:
-        """Store an entry, delete some old ones, and end a lease, in one statement."""
+        """Store `entry`, delete some old entries, and end the lease, all in one statement."""
         if entry is None:
             self.release(origin, token)
         else:
             self._run(_STORE, (origin, _today(), encode(entry), token))
 
     def origins(self) -> Iterator[str]:
-        """Yield the origins page by page, so that writers do not wait."""
+        """Yield the origins. They are read in pages, so that writers need not wait."""
         oldest = _today() - KEEP_DAYS
         start = 0
         while page := self._run(_ORIGINS, (start, oldest, _PAGE))[0]:
@@ -189,12 +195,12 @@ class SqliteStorage(Storage):
             self._connection = None
 
     def _run(self, statement: str, values: tuple[object, ...] = ()) -> tuple[list[Any], int]:
-        """Return the rows of a statement, and how many rows it has changed.
+        """Run a statement; return its rows, and the number of rows that it has changed.
 
-        If the file is broken, rename it, and run the statement on a new file.
+        If the file is broken, rename the file, and run the statement on a new file.
 
         Raises:
-            ForeignFileError: the header of the file does not show that it is ours.
+            ForeignFileError: the file does not have the application ID of this plugin.
             StorageError: the file cannot be used now.
         """
         with self._lock:
@@ -219,7 +225,7 @@ class SqliteStorage(Storage):
         return cursor.fetchall(), cursor.rowcount
 
     def _connect(self) -> sqlite3.Connection:
-        """Open the file, or make it.
+        """Open the file, or create it if it does not exist.
 
         Raises:
             ForeignFileError: the file belongs to another program.
@@ -227,17 +233,18 @@ class SqliteStorage(Storage):
             sqlite3.OperationalError: the file cannot be used now.
         """
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        # The number is read before the file is opened. If another process puts a new file there
-        # meanwhile, the new file has another number.
+        # The inode number is read before the file is opened. If another process replaces the file
+        # in between, `_inode` is not the number of the new file. So if the new file turns out to be
+        # broken as well, it is opened again before it is renamed.
         self._inode = _inode_of(self._path)
         connection = sqlite3.connect(
             self._path, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False
         )
-        # Another program may have stored a text that is not valid UTF-8.
+        # Another program may have stored texts that are not valid UTF-8.
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
             self._make_tables(connection)
-            # A power cut may lose the last writes, but does not break the file.
+            # With NORMAL, a power cut may lose the last writes, but does not damage the file.
             connection.execute("PRAGMA synchronous = NORMAL")
         except BaseException:
             connection.close()
@@ -245,33 +252,34 @@ class SqliteStorage(Storage):
         return connection
 
     def _make_tables(self, connection: sqlite3.Connection) -> None:
-        """Make the tables if the file is empty.
+        """Create the tables if the file is empty.
 
         Raises:
-            ForeignFileError: the file has tables or an application ID of another program.
-            sqlite3.Error: the tables cannot be made.
+            ForeignFileError: the file has tables or the application ID of another program.
+            sqlite3.Error: the tables cannot be created.
         """
         application_id, tables = connection.execute(_WHAT_IT_IS).fetchone()
         if application_id == _APPLICATION_ID:
             return
         if application_id or tables:
             raise ForeignFileError(_FOREIGN % self._path)
-        # If two processes switch to write-ahead logging, SQLite fails without waiting.
+        # If two processes switch the file to write-ahead logging at the same time, SQLite fails in
+        # one of them at once, without waiting for the other.
         with _alone(self._path):
             connection.executescript(_SCHEMA)
-            self._inode = _inode_of(self._path)  # SQLite may have made the file just now.
+            self._inode = _inode_of(self._path)  # If the file is new, it has a number only now.
 
     def _set_aside(self, error: Exception) -> None:
-        """Rename the file that this storage has found broken, unless another process has done so.
+        """Rename the broken file, unless another process has already replaced it.
 
         Raises:
-            ForeignFileError: the header of the file does not show that it is ours.
+            ForeignFileError: the file does not have the application ID of this plugin.
         """
-        # SQLite must close the file first. While SQLite has it open, this process would end
-        # SQLite's locks by reading the header and closing the file.
+        # SQLite must close the file before `_is_ours` reads it. When a process closes any handle of
+        # a file, the process loses all its locks on that file, including the locks of SQLite.
         self._disconnect()
         if _inode_of(self._path) == self._inode and not self._is_ours():
-            # This comes before `_alone`, which would leave a lock file beside the foreign file.
+            # A foreign file is detected before `_alone` creates a lock file beside it.
             raise ForeignFileError(_FOREIGN % self._path) from error
         with _alone(self._path):
             if _inode_of(self._path) != self._inode:
@@ -290,7 +298,7 @@ class SqliteStorage(Storage):
         )
 
     def _is_ours(self) -> bool:
-        """Whether the header of the file shows that it is ours. SQLite must not have it open."""
+        """Whether the file has the application ID of this plugin. SQLite must have closed it."""
         with self._path.open("rb") as file:
             header = file.read(_APPLICATION_ID_AT + 4)
         return header[_APPLICATION_ID_AT:] == _APPLICATION_ID.to_bytes(4, "big")
@@ -301,7 +309,7 @@ def _today() -> int:
 
 
 def _inode_of(path: Path) -> int:
-    """Return the inode number of the file at `path`; 0 if there is no file."""
+    """Return the inode number of the file at `path`, or 0 if there is no file."""
     try:
         return path.stat().st_ino
     except FileNotFoundError:
@@ -310,9 +318,10 @@ def _inode_of(path: Path) -> int:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Let one process at a time into this context, by SQLite's lock on an empty file beside `path`.
+    """Return a context in which only one process can be at a time.
 
-    If the process is killed, the lock is released.
+    The lock is SQLite's lock on an empty file beside `path`. If the process is killed, the
+    operating system releases the lock.
     """
     with closing(sqlite3.connect(f"{path}.lock", timeout=_BUSY_SECS, isolation_level=None)) as lock:
         lock.execute("BEGIN EXCLUSIVE")
