@@ -1,25 +1,31 @@
-"""Every private or changing part of Scrapy's engine that the plugin uses, and nothing else.
+"""Access to the parts of Scrapy's engine that are private or may change.
 
-`PARTS` lists these parts, and what a crawl does without each of them. When Scrapy changes a part,
-this module has to change. Two other modules use such parts: obeying/front.py puts the room in the
-place of a scheduler's `mqs`, and obeying/crawl_delay.py sets the `delay` and `jitter` of a download
-slot. No part is used before a crawl runs. A mocked engine, or a user's own downloader, may lack a
-part. Unless their docstrings state otherwise, the functions then do nothing or return a value that
-means "no". If Scrapy itself lacks a part, one warning is logged (`warn_of_missing_parts`).
+`PARTS` lists these attributes and methods of Scrapy, and describes what a crawl does if one of them
+is missing. When Scrapy changes such a part, only this module has to change, with two exceptions:
+obeying/front.py replaces the `mqs` of a scheduler, and obeying/crawl_delay.py sets the `delay` and
+the `jitter` of a download slot. Parts are used only while a crawl runs.
 
-This module replaces three methods while a crawl runs, on the objects of that crawl:
+A mocked engine, or a user's own downloader, may lack a part. In this case a function does nothing,
+or returns a value that means "no", unless its docstring states otherwise. If Scrapy's own class
+lacks a part, one warning is logged (`warn_of_missing_parts`).
+
+In this module, the *room* (obeying/room.py) is the queue in which requests wait for a robots.txt. A
+*slot* is a download slot of Scrapy, usually one for each host.
+
+While a crawl runs, this module replaces three methods on the objects of that crawl:
 
 * `signals.send_catch_log`, while a robots.txt is being fetched (`Overhearing`)
 * `downloader.handlers.download_request_async` (`around_sending`)
 * `_active_downloads` of a queue on disk (`count_held`)
 
-Other modules use these names that Scrapy's documentation does not list, but that have not changed
-for years: in `scrapy.utils` asyncio (AsyncioLoopingCall, call_later, create_looping_call,
-is_asyncio_available), conf (build_component_list, closest_scrapy_cfg), datatypes (LocalCache),
-defer (deferred_from_coro, maybe_deferred_to_future), httpobj (urlparse_cached), log
-(logformatter_adapter), misc (build_from_crawler, load_object), project (data_path,
-get_project_settings, inside_project), python (global_object_name, without_none_values), reactor
-(is_reactor_installed), response (get_base_url).
+Other modules import the following names, which Scrapy's documentation does not list, but which have
+not changed for years. In `scrapy.utils`: asyncio (AsyncioLoopingCall, call_later,
+create_looping_call, is_asyncio_available), conf (build_component_list, closest_scrapy_cfg),
+datatypes (LocalCache), defer (deferred_from_coro, maybe_deferred_to_future), httpobj
+(urlparse_cached), log (logformatter_adapter), misc (build_from_crawler, load_object), project
+(data_path, get_project_settings, inside_project), python (global_object_name, without_none_values),
+reactor (is_reactor_installed), response (get_base_url).
+
 Source: Scrapy's own code, 2.14 to 2.19.
 """
 
@@ -57,21 +63,21 @@ _T = TypeVar("_T")
 
 logger = logging.getLogger(__name__)
 
-# `scrapy view` is a kind of `scrapy fetch`.
+# `scrapy view` is not in this list because its class is derived from the class of `scrapy fetch`.
 _FETCH_FEW_PAGES = ("scrapy.commands.check", "scrapy.commands.fetch", "scrapy.commands.parse")
 
 # The request.meta key of the `Exchange` that may stop the download of this request.
 LISTENER = "gbot_robots_listener"
 
-# Scrapy's handlers that open at most CONCURRENT_REQUESTS connections. They keep the headers that
-# mark the end of a body, and do not flag a response that has none. Scrapy's default handler removes
-# these headers, and flags a response that has none as "partial".
+# These handlers of Scrapy open at most CONCURRENT_REQUESTS connections. Unlike Scrapy's default
+# handler, they do not flag a response as "partial" if no header marks the end of its body, and they
+# do not remove the headers that mark the end.
 _BOUNDED = {"AiohttpDownloadHandler", "HttpxDownloadHandler"}
 
 _NO_PART = object()
 _USER_AGENT = b"User-Agent"
 
-_ONLY_SLOT = "*"  # A host cannot have this name.
+_ONLY_SLOT = "*"  # the key of all requests if slots are not apart; not a valid host
 
 
 class _IdleSlot(NamedTuple):
@@ -87,25 +93,26 @@ _IDLE_SLOT: Any = _IdleSlot()
 _NO_SLOTS: dict[str, Any] = {}
 _OF_A_SLOT = ("active", "queue", "delay", "concurrency")  # The room reads these attributes.
 
-# The room may take the place of these queues, because it hands requests out in the same order.
+# The room may replace these queues of Scrapy, because it returns requests in the same order.
 _PRIORITY_QUEUES = (DownloaderAwarePriorityQueue, ScrapyPriorityQueue)
 _MEMORY_QUEUES = (FifoMemoryQueue, LifoMemoryQueue)
 
-_MOST_SENT = 25  # Middlewares may send a request again, until it was sent this many times.
+_MOST_SENT = 25  # Middlewares may send a robots.txt request again until it was sent this often.
 
 _RECEIVED = (signals.headers_received, signals.bytes_received)
 _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
 
 
 class Part(NamedTuple):
-    """A part of Scrapy that its documentation does not name, or that Scrapy may change.
+    """An attribute or a method of Scrapy that is undocumented or may change.
 
     Attributes:
-        owner: the object that has the part, as a path of attributes from the crawler; "*" is one
-            value of a dict.
-        kind: the class of that object. Another class, such as a user's own, may lack the part.
+        owner: the path from the crawler to the object that has the part, for example
+            "engine.downloader". The name "*" in a path stands for any one value of a dict.
+        kind: the full name of Scrapy's class of that object. An object of an unrelated class may
+            lack the part.
         names: the names of the part. Each version of Scrapy has one of them.
-        without: what a crawl does if the part is missing.
+        without: the consequence for a crawl if the part is missing, for the log.
     """
 
     owner: str
@@ -115,7 +122,10 @@ class Part(NamedTuple):
 
 
 def _parts(owner: str, kind: str, **without: str) -> list[Part]:
-    """Return the parts of one object. If a part has two names, "_or_" stands between them."""
+    """Return a `Part` for each keyword argument, whose value is the consequence of its absence.
+
+    A part that has two names is passed as "name_or_othername".
+    """
     return [Part(owner, kind, tuple(names.split("_or_")), why) for names, why in without.items()]
 
 
@@ -203,9 +213,10 @@ PARTS = (
 
 
 def missing_parts(crawler: Crawler) -> list[Part]:
-    """Return the parts of `PARTS` that Scrapy lacks in this crawl.
+    """Return the members of `PARTS` that the installed Scrapy lacks.
 
-    An owner that does not exist, or whose class is not derived from Scrapy's, lacks nothing.
+    Objects that do not exist in this crawl, or whose classes are not derived from Scrapy's, are
+    not checked.
     """
     missing: list[Part] = []
     for part in PARTS:
@@ -224,10 +235,12 @@ def missing_parts(crawler: Crawler) -> list[Part]:
 
 
 def warn_of_missing_parts(crawler: Crawler, owner: str = "") -> None:
-    """Warn of the parts that Scrapy lacks, and of what the crawl does without them.
+    """Log a warning that lists the parts that Scrapy lacks, and the consequences for the crawl.
 
-    With `owner`, only the parts of that owner are checked. Without it, all parts are checked except
-    those of the scheduler, because the front warns of them.
+    Args:
+        crawler: the crawl.
+        owner: the only `Part.owner` to check. If it is "", all owners are checked except the
+            scheduler and its queues, of which obeying/front.py warns.
     """
     missing: list[str] = []
     for part in missing_parts(crawler):
@@ -246,10 +259,10 @@ def warn_of_missing_parts(crawler: Crawler, owner: str = "") -> None:
 
 
 def is_for_one_page(crawler: Crawler) -> bool:
-    """Whether a person waits for the pages of this crawl, because a Scrapy command runs it.
+    """Whether `scrapy check`, `shell`, `fetch`, `view` or `parse` runs this crawl.
 
-    These commands are check, shell, fetch, view and parse. The shell is the only one that sets a
-    dupefilter. The others replace the spider's `start`.
+    A person waits for the few pages of such a crawl. The shell is recognised by its
+    DUPEFILTER_CLASS, and the other commands by their replacement of the spider's `start`.
     """
     if crawler.settings.getpriority("DUPEFILTER_CLASS") == SETTINGS_PRIORITIES["command"]:
         return True
@@ -264,11 +277,11 @@ def _has_titled_keys() -> bool:
 
 
 def user_agent_of(request: Request) -> str:
-    """The User-Agent header of `request`; "" if it has none.
+    """Return the User-Agent header of `request`, or "" if it has none.
 
-    `request.headers` is not used if that can be avoided. In each request that waits, Scrapy would
-    make an object of 424 bytes for it. Each look-up of a name would also take 3 microseconds,
-    because Scrapy normalises the name.
+    If possible, this function avoids `request.headers`, which creates an object of 424 bytes in
+    each request. It also avoids the methods of `Headers`, which need 3 microseconds to normalise a
+    name.
     """
     headers: Any = getattr(request, "_headers", _NO_PART)
     if headers is None:
@@ -284,12 +297,13 @@ def user_agent_of(request: Request) -> str:
 
 
 class Overhearing:
-    """Lets the listener of a request decide whether the download of that request goes on.
+    """Lets the `Exchange` of a robots.txt request stop the download of the robots.txt.
 
-    A handler of Scrapy's signals would run for every request and every piece of every body of the
-    crawl. So this class replaces the method that sends signals, and only while a request with a
-    listener is being downloaded. For that request, other signal handlers are called as usual, but
-    their `StopDownload` is ignored, because it is meant for pages.
+    The exchange is in the request's meta, under the key LISTENER. Scrapy sends a signal for the
+    headers and for each piece of a body. A signal handler would run for all requests of the crawl
+    and make them slower. So this class replaces the method that sends signals, and only while a
+    robots.txt is being downloaded. For that request, the project's signal handlers are called as
+    usual, but a `StopDownload` that they raise is ignored, because they mean pages.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -300,11 +314,12 @@ class Overhearing:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Return a context inside which listeners decide about downloads."""
+        """Return a context in which exchanges can stop downloads."""
         self._under_way += 1
         now = self._signals.send_catch_log
         first = type(self._signals).send_catch_log.__get__(self._signals)
-        # Other code may have put an older method back. If so, `_overhear` is not called any more.
+        # If other code has restored the original method meanwhile, `_overhear` must be put in place
+        # once more.
         if not self._is_in_place or now in (self._send, first):
             self._is_in_place = True
             self._send = now
@@ -330,29 +345,29 @@ class Overhearing:
 class DownloadSlots:
     """The download slots of a crawl, by their keys.
 
-    When Scrapy gets a throttler (pull request 6931), its scopes will replace slots. Then
-    `throttler.get_scopes_key` replaces `key`, and the load of a scope replaces `active`.
+    Scrapy's pull request 6931 will replace slots by the scopes of a throttler. This class must then
+    use `throttler.get_scopes_key` for `key`, and the load of a scope for `active`.
 
     Attributes:
-        are_apart: whether each request is in the slot that its downloader chooses. Otherwise all
-            requests are in one slot, which has no limit.
+        are_apart: True if the downloader chooses the slot of each request. If it is False, all
+            requests are treated as if they were in a single slot without limits.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.are_apart = True
         self._crawler = crawler
         self._found_downloader: Any = None
-        # Whether slots have all attributes of `_OF_A_SLOT`; None until the first slot was seen.
+        # Whether slots have all attributes of `_OF_A_SLOT`; None before the first slot was checked.
         self._fits: bool | None = None
 
     @property
     def by_key(self) -> dict[str, Any]:
-        """The downloader's slots by key; empty if this downloader has no `slots`."""
+        """The slots of the downloader by key; empty if the downloader has no `slots`."""
         slots: dict[str, Any] = getattr(self._downloader(), "slots", _NO_SLOTS)
         return slots
 
     def _downloader(self) -> Any:
-        """Return the downloader of the crawl, which does not change; None before there is one."""
+        """Return the downloader of the crawl, or None if the crawl has no downloader yet."""
         if self._found_downloader is None:
             self._found_downloader = _downloader(self._crawler)
         return self._found_downloader
@@ -360,7 +375,8 @@ class DownloadSlots:
     def key(self, request: Request) -> str:
         """Return the key of the slot of `request`.
 
-        It is the same for all requests if this downloader does not compute keys.
+        All requests have the same key if `are_apart` is False, or if the downloader has no method
+        that computes keys.
         """
         key = getattr(self._downloader(), "get_slot_key", None)
         if key is None or not self.are_apart:
@@ -368,7 +384,10 @@ class DownloadSlots:
         return str(key(request))
 
     def of(self, key: str) -> Any:
-        """Return the slot with `key`; a stand-in that is idle if there is no such slot."""
+        """Return the slot with `key`.
+
+        If this slot does not exist or lacks an attribute, return an idle slot without limits.
+        """
         slot = self.by_key.get(key)
         if slot is None:
             return _IDLE_SLOT
@@ -380,7 +399,7 @@ class DownloadSlots:
         return slot
 
     def make(self, key: str, request: Request) -> None:
-        """Make the slot of `request` if it does not exist yet. Its key is `key`."""
+        """Create the slot of `request`, whose key is `key`, if it does not exist yet."""
         downloader = self._downloader()
         if isinstance(downloader, Downloader) and key not in self.by_key:
             getattr(downloader, "_get_slot", _do_nothing)(request)
@@ -391,22 +410,23 @@ async def send_beside_limits(
 ) -> Response:
     """Send `request` without counting it against CONCURRENT_REQUESTS, and return its response.
 
-    This does the same as `engine.download_async`, but takes no place in the engine or in the
-    downloader. So the engine does not wait for the request when it closes.
+    Like `engine.download_async`, this sends the request through the downloader middlewares. Unlike
+    that method, it does not add the request to the engine's and the downloader's sets of active
+    requests, so the engine does not wait for this request when it closes.
 
     Args:
         crawler: the crawl.
         request: the request.
-        secs: for how many seconds downloader middlewares may keep the request or its response. The
-            time in the downloader does not count.
-        own_meta: these meta keys are restored if a middleware sends another request in place of
-            this one.
+        secs: the time in seconds that downloader middlewares may take for the request and its
+            response. The time of the download is not part of it.
+        own_meta: the meta of `request` that a middleware may have dropped. If a middleware replaces
+            the request, missing keys are added to the new request.
 
     Raises:
-        TimeoutError: middlewares have kept the request for longer. For example, a middleware waits
-            for a page of the site, and that page waits for this robots.txt.
-        RuntimeError: middlewares have sent the request again too often.
-        Exception: any exception of the download or of a middleware.
+        TimeoutError: middlewares took more time. A middleware may, for example, wait for a page of
+            the same site, while that page waits for this robots.txt.
+        RuntimeError: middlewares have replaced the request too often.
+        Exception: the download or a middleware raised this exception.
     """
     engine: Any = crawler.engine
     downloader = _downloader(crawler)
@@ -414,7 +434,7 @@ async def send_beside_limits(
     download = getattr(getattr(downloader, "middleware", None), "download_async", None)
     is_scrapys = getattr(type(downloader), "fetch", None) is getattr(Downloader, "fetch", _NO_PART)
     if send is None or download is None or not is_scrapys:
-        # It is a user's own downloader, or the engine is mocked.
+        # The downloader is a user's own class, or the engine is mocked.
         response: Response = await engine.download_async(request)
         return response
     limit = TimeLimit(secs)
@@ -433,14 +453,14 @@ async def send_beside_limits(
         if isinstance(result, Response):
             _announce(crawler, request, result)
             return result
-        request = result  # A middleware sends this request in place of the last one.
+        request = result  # A middleware has replaced the request, for example to retry it.
         for key, value in own_meta.items():
             request.meta.setdefault(key, value)
     raise RuntimeError(f"a downloader middleware has sent it again {_MOST_SENT} times")
 
 
 def _announce(crawler: Crawler, request: Request, response: Response) -> None:
-    """Log a response and send its signal, as the engine does for pages."""
+    """Log `response`, and send the signal `response_received`, as the engine does for pages."""
     if response.request is None:
         response.request = request
     spider: Any = crawler.spider
@@ -456,7 +476,7 @@ def _announce(crawler: Crawler, request: Request, response: Response) -> None:
 
 
 def pull_soon(crawler: Crawler) -> None:
-    """Make the engine take requests from the scheduler soon, before its next heartbeat."""
+    """Make the engine take requests from the scheduler now, not only at its next heartbeat."""
     next_call = getattr(_engine_slot(crawler), "nextcall", None)
     if next_call is not None:
         next_call.schedule()
@@ -464,9 +484,9 @@ def pull_soon(crawler: Crawler) -> None:
 
 @contextmanager
 def without_a_place(crawler: Crawler, request: Request) -> Iterator[None]:
-    """Return a context inside which `request` does not count against CONCURRENT_REQUESTS.
+    """Return a context in which `request` does not count against CONCURRENT_REQUESTS.
 
-    A downloader middleware holds the request. Meanwhile, another request may take its place.
+    In this context, a downloader middleware can let the request wait without stopping others.
     """
     active = getattr(_downloader(crawler), "active", None)
     if not isinstance(active, set) or request not in active:
@@ -483,28 +503,31 @@ def without_a_place(crawler: Crawler, request: Request) -> Iterator[None]:
 def is_closing(crawler: Crawler) -> bool:
     """Whether the crawl has begun to close.
 
-    Scrapy sends no signal for this before it closes the scheduler.
+    This function is needed because Scrapy's first signal comes after the scheduler was closed.
     """
     return getattr(_engine_slot(crawler), "closing", None) is not None
 
 
 def is_backed_out(crawler: Crawler) -> bool:
-    """Whether Scrapy has paused downloads, because the responses in memory are too large."""
+    """Whether Scrapy has paused downloads because the responses in memory exceed their limit."""
     slot = getattr(getattr(crawler.engine, "scraper", None), "slot", None)
     return slot is not None and slot.needs_backout()
 
 
 class Backlog(Protocol):
-    """The pages that wait in a scheduler, as readers of sitemap files need them."""
+    """The requests for pages that wait in a scheduler, as the reader of sitemap files sees them."""
 
     async def wait(self, request: Request, most: int, file: int) -> bool:
-        """Wait until fewer than `most` pages are left in the slot of `request`."""
+        """Wait until fewer than `most` pages wait in the slot of `request`.
+
+        See obeying/ahead.py for the arguments and the result.
+        """
 
 
 def pages_ahead(crawler: Crawler) -> Backlog | None:
     """Return the pages that wait in the memory of a `RobotsScheduler`.
 
-    Return None if pages wait elsewhere.
+    Return None if the crawl has a different scheduler, or if pages wait on disk.
     """
     scheduler = getattr(_engine_slot(crawler), "scheduler", None)
     backlog: Backlog | None = getattr(scheduler, "pages_ahead", None)
@@ -512,18 +535,19 @@ def pages_ahead(crawler: Crawler) -> Backlog | None:
 
 
 def in_progress(crawler: Crawler) -> Container[Request] | None:
-    """Return the requests that the engine has taken from the scheduler and is still working on.
+    """Return the requests that the engine has taken from the scheduler and not finished yet.
 
-    Return None if this engine does not record them.
+    Return None if the engine does not record these requests.
     """
     return getattr(_engine_slot(crawler), "inprogress", None)
 
 
 def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
-    """Return the class of the queues in memory of Scrapy's scheduler, and that for start requests.
+    """Return two classes: of the queues in memory of Scrapy's scheduler, and of its start queues.
 
-    Return None if the room cannot take the place of the priority queue in memory. This is so if the
-    queue is not one of Scrapy's, if it contains requests already, or if there is a queue on disk.
+    The second class is None if start requests do not have queues of their own. Return None in place
+    of the pair if the room cannot replace the priority queue in memory. This is the case if that
+    queue is not one of Scrapy's or is not empty, or if the scheduler has a queue on disk.
 
     Raises:
         AttributeError: this version of Scrapy lacks a part of the scheduler.
@@ -538,14 +562,17 @@ def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
 
 
 def count_held(requests: object, held: Mapping[str, int]) -> Collection[str]:
-    """Make Scrapy's slot-aware priority queue count held requests as active downloads.
+    """Make Scrapy's `DownloaderAwarePriorityQueue` count held requests as active downloads.
+
+    Requests are held if they wait in the room. The queue then prefers slots with few held requests.
 
     Args:
-        requests: the queue.
-        held: the number of held requests, by slot. The queue reads it at each use.
+        requests: the queue of a scheduler.
+        held: the number of held requests, by slot. The caller may change this mapping later.
 
     Returns:
-        The slots that the queue contains requests for; empty if it is another kind of queue.
+        The keys of the slots with requests in the queue, which change with the queue; empty if
+        `requests` is not a `DownloaderAwarePriorityQueue`.
 
     Raises:
         AttributeError: this version of Scrapy lacks a part of the queue.
@@ -559,7 +586,7 @@ def count_held(requests: object, held: Mapping[str, int]) -> Collection[str]:
 
 
 def is_idle(crawler: Crawler) -> bool:
-    """Whether no request is scheduled or being downloaded. If so, no response will come."""
+    """Whether no request is scheduled or being downloaded, so that no response will come."""
     if getattr(_downloader(crawler), "active", None):
         return False
     scheduler = getattr(_engine_slot(crawler), "scheduler", None)
@@ -569,10 +596,10 @@ def is_idle(crawler: Crawler) -> bool:
 
 
 def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
-    """Return the downloader middleware of a crawl that is a `kind`; None if there is none.
+    """Return the first downloader middleware of a crawl that is an instance of `kind`, or None.
 
-    `Crawler.get_downloader_middleware` is not used, because it raises if a user's own downloader
-    has no middlewares.
+    `Crawler.get_downloader_middleware` is not used, because it raises an exception if a user's own
+    downloader has no middlewares.
     """
     for middleware in downloader_middlewares(crawler):
         if isinstance(middleware, kind):
@@ -581,13 +608,16 @@ def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
 
 
 def downloader_middlewares(crawler: Crawler) -> tuple[object, ...]:
-    """Return the downloader middlewares of a crawl; none if its downloader does not list them."""
+    """Return the downloader middlewares of a crawl; () if its downloader does not list them."""
     manager = getattr(_downloader(crawler), "middleware", None)
     return tuple(getattr(manager, "middlewares", ()))
 
 
 def several_of(crawler: Crawler, kind: type) -> str:
-    """Return the names of the downloader middlewares that are a `kind`; "" if exactly one is."""
+    """Return the names of all downloader middlewares that are instances of `kind`.
+
+    Return "" if there is exactly one such middleware.
+    """
     of_kind = [each for each in downloader_middlewares(crawler) if isinstance(each, kind)]
     if len(of_kind) == 1:
         return ""
@@ -615,28 +645,28 @@ def is_followed(crawler: Crawler, middleware: object) -> bool:
 
 
 def _is_foreign(middleware: object) -> bool:
-    """Whether a middleware processes requests, and is neither Scrapy's nor this plugin's."""
+    """Whether `middleware` processes requests, and is neither Scrapy's nor this plugin's."""
     package = type(middleware).__module__.partition(".")[0]
     return package not in {"scrapy", __package__} and hasattr(middleware, "process_request")
 
 
 def reads_sitemaps(spider_cls: type) -> bool:
-    """Whether a spider class is a SitemapSpider for which `sitemap_callback` works."""
+    """Whether `spider_cls` is a SitemapSpider for which `sitemap_callback` works."""
     return issubclass(spider_cls, SitemapSpider) and hasattr(spider_cls, "_parse_sitemap")
 
 
 def sitemap_callback(spider: SitemapSpider) -> Callable[..., Any]:
-    """Return the method with which a SitemapSpider reads a sitemap file.
+    """Return the callback of a SitemapSpider for the response with a sitemap file.
 
     Raises:
-        AttributeError: this version of Scrapy lacks the method; see `reads_sitemaps`.
+        AttributeError: this version of Scrapy lacks the method (`reads_sitemaps` is False).
     """
-    return spider._parse_sitemap  # noqa: SLF001  Scrapy has no public name for it.
+    return spider._parse_sitemap  # noqa: SLF001  The method has no public name.
 
 
 def follows_sitemap(spider: SitemapSpider, url: str) -> bool:
-    """Whether `sitemap_follow` of a SitemapSpider matches the URL of a sitemap."""
-    # Scrapy compiles these patterns once.
+    """Whether a pattern in `sitemap_follow` of a SitemapSpider matches `url`, a sitemap's URL."""
+    # Scrapy stores the compiled patterns under this name.
     patterns = getattr(spider, "_follow", None)
     if patterns is None:
         patterns = map(re.compile, spider.sitemap_follow)
@@ -644,8 +674,11 @@ def follows_sitemap(spider: SitemapSpider, url: str) -> bool:
 
 
 def page_callback(spider: SitemapSpider, url: str) -> Callable[..., Any] | None:
-    """Return the callback for a page's URL by `sitemap_rules` of a SitemapSpider, or None."""
-    rules = getattr(spider, "_cbs", None)  # Scrapy compiles these patterns once.
+    """Return the callback for the page at `url` by the spider's `sitemap_rules`.
+
+    Return None if none of the rules matches.
+    """
+    rules = getattr(spider, "_cbs", None)  # Scrapy stores the compiled rules under this name.
     if rules is None:
         rules = [(re.compile(pattern), callback) for pattern, callback in spider.sitemap_rules]
     for pattern, callback in rules:
@@ -661,9 +694,12 @@ def page_callback(spider: SitemapSpider, url: str) -> Callable[..., Any] | None:
 def around_sending(
     crawler: Crawler, send_with: Callable[[Send, Request], Coroutine[Any, Any, Response]]
 ) -> bool:
-    """Make the downloader call `send_with(send, request)` in place of `send(request)`.
+    """Make the downloader call `send_with(send, request)` for each request.
 
-    Return whether that is possible. A user's own downloader may lack the method.
+    Without this, it calls `send(request)`, the method that passes a request to a download handler.
+
+    Returns:
+        Whether this has worked. It is False if a user's own downloader lacks the method.
     """
     handlers = _download_handlers(crawler)
     send = getattr(handlers, "download_request_async", None)
@@ -674,16 +710,16 @@ def around_sending(
 
 
 class RobotsConnections:
-    """The connections for robots.txt requests.
+    """Separate connections for robots.txt requests, if a download handler limits its connections.
 
-    Scrapy's aiohttp and httpx handlers open at most CONCURRENT_REQUESTS connections. Hosts whose
-    robots.txt hangs would take all of them, and nothing could be requested from other hosts. So
-    robots.txt requests get a second handler of the same class. It is made when the first of them is
-    sent. Every other handler sends both pages and requests for a robots.txt.
+    Scrapy's aiohttp and httpx handlers open at most CONCURRENT_REQUESTS connections. Without
+    separate connections, hosts whose robots.txt hangs could occupy all of them, and the crawl would
+    stop. So robots.txt requests are sent by a second handler of the same class, which is created
+    for the first of these requests. Handlers of other classes send all requests.
 
     Args:
         crawler: the crawl.
-        number: how many connections a second handler may open.
+        number: the greatest number of connections of a second handler.
     """
 
     def __init__(self, crawler: Crawler, number: int) -> None:
@@ -692,11 +728,14 @@ class RobotsConnections:
         self._second_of = cache(self._made_again)
 
     def second(self, request: Request) -> Any:
-        """Return the second handler, which sends `request`; None if the usual one sends it."""
+        """Return the second handler for `request`, or None if the usual handler should send it."""
         return self._second_of(urlparse_cached(request).scheme)
 
     def _made_again(self, scheme: str) -> Any:
-        """Return a second handler if the first one bounds its connections; otherwise None."""
+        """Return a second handler for `scheme`, or None if the first does not limit connections.
+
+        If the second handler cannot be created, return the first.
+        """
         handler_of = getattr(_download_handlers(self._crawler), "_get_handler", None)
         if handler_of is None:
             return None
@@ -708,7 +747,7 @@ class RobotsConnections:
         crawler.settings = Settings(self._crawler.settings)
         for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
             crawler.settings.set(name, self._number, "cmdline")
-        # The first handler has logged that it is experimental.
+        # Scrapy warns of an experimental handler. It has already done so for the first handler.
         quiet = type(kind.__name__, (kind,), {"experimental": False})
         try:
             second = build_from_crawler(quiet, crawler)
@@ -725,11 +764,11 @@ class RobotsConnections:
 
 
 def _do_nothing(_: object) -> None:
-    """Stand in for a method that Scrapy lacks."""
+    """Do nothing, in place of a method that Scrapy lacks."""
 
 
 def is_http_of_scrapy(crawler: Crawler, request: Request) -> bool:
-    """Whether one of Scrapy's own HTTP handlers sends `request`, and so signals headers."""
+    """Whether one of Scrapy's HTTP handlers, which send `headers_received`, sends `request`."""
     handler_of = getattr(_download_handlers(crawler), "_get_handler", None)
     scheme = urlparse_cached(request).scheme
     if handler_of is None or scheme not in {"http", "https"}:
@@ -742,10 +781,10 @@ def _downloader(crawler: Crawler) -> Any:
 
 
 def _download_handlers(crawler: Crawler) -> Any:
-    """Return the download handlers of a crawl; None if its downloader does not have them."""
+    """Return the download handlers of a crawl, or None if its downloader has no `handlers`."""
     return getattr(_downloader(crawler), "handlers", None)
 
 
 def _engine_slot(crawler: Crawler) -> Any:
-    # Scrapy 2.19 has the public `engine.scheduler`, but no public name for the other parts.
+    # Scrapy 2.19 has the public `engine.scheduler`, but no public names for the rest of the slot.
     return getattr(crawler.engine, "_slot", None)
