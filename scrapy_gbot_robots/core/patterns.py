@@ -1,19 +1,20 @@
-"""Patterns of rules: how one pattern matches, and which of several matching rules decides.
+"""Match the patterns of rules with a path, and find the rule that decides.
 
-A pattern matches the beginning of a path. "*" stands for any run of characters. "$" at the very end
-of the pattern stands for the end of the path. Nothing else is special.
+A pattern matches the beginning of a path. "*" stands for any characters, or for none. "$" at the
+end of the pattern stands for the end of the path. All other characters stand for themselves.
 
-Each literal segment between stars is taken at the first place where it occurs. This place leaves
-the most room for the segments after it, so the search never goes back, and takes at most as many
-steps as the length of the pattern times the length of the path. No pattern becomes a regular
-expression. For example, the pattern "/a*b*c" matches the path "/axbbc" with "/a" at 0, "b" at 3 and
-"c" at 5.
+The stars split a pattern into literal segments. Each segment is matched at the first place where it
+occurs after the segment before it. With this choice, the longest part of the path remains for the
+later segments, so the search never goes back. The number of steps is at most the length of the
+pattern times the length of the path. Patterns never become regular expressions. For example, the
+pattern "/a*b*c" matches the path "/axbbc" with "/a" at 0, "b" at 3 and "c" at 5.
 
-A crawl requests only a few pages of most hosts. For these hosts an index (rule_index.py) costs more
-time and memory than it saves, so `Patterns` tries the patterns one by one. Both `Patterns` and the
-two halves of an index are a `RuleSet`.
-Source: RFC 9309 2.2.3; Google's page, "URL matching based on path values" and "Order of precedence
-for rules".
+A crawl requests only a few pages of most hosts. For these hosts, an index (rule_index.py) costs
+more time and memory than it saves, so `Patterns` tries the patterns one by one. The protocol
+`RuleSet` describes a `Patterns` object as well as each half of an index.
+
+The sources are RFC 9309 2.2.3, and Google's page ("URL matching based on path values", "Order of
+precedence for rules").
 """
 
 from __future__ import annotations
@@ -26,14 +27,16 @@ from .lines import INDEX_PAGE
 from .urls import escape
 from .verdict import Rule
 
-# With more segments than this, it saves time to check first if there is room for the last segment.
+# If a pattern has more segments than this, `matches` searches for the last segment before the
+# others. This saves time if the last segment does not occur.
 _MANY_STARS = 8
-_IN_A_BYTE = 256  # line numbers below this fit into one byte
+_IN_A_BYTE = 256  # A smaller line number fits into one byte.
 
-# A precedence is a number. From its highest bits to its lowest it has the length of the pattern,
-# the kind (1 for allow), a number that is greater for an earlier line, and the kind again. So an
-# odd number means allow. `NO_RULE` is odd because a path that no rule matches is allowed. It is
-# below all precedences of rules.
+# A precedence is one number with four parts. From the highest bits to the lowest bits, the parts
+# are the length of the pattern, the kind (1 for an allow rule, 0 for a disallow rule), a number
+# that is greater for an earlier line, and the kind again. So the precedence of an allow rule is
+# odd. `NO_RULE` is odd because a path is allowed if no rule matches it. `NO_RULE` is less than the
+# precedence of any rule.
 NO_RULE = 1
 LAST_LINE = 2**32 - 1
 KIND_BITS = 33  # the number of bits below the kind
@@ -52,7 +55,7 @@ def matches(pattern: str, path: str) -> bool:
         return path.endswith(rest[:-1], end) if rest.endswith("$") else path.find(rest, end) >= 0
     *segments, last = rest.removesuffix("$").split("*")
     if len(segments) > _MANY_STARS and path.find(last, end + sum(map(len, segments))) < 0:
-        return False  # The last segment occurs nowhere with enough room before it.
+        return False  # Nowhere do enough characters for the other segments precede the last one.
     for segment in segments:
         begin = path.find(segment, end)
         if begin < 0:
@@ -64,10 +67,12 @@ def matches(pattern: str, path: str) -> bool:
 
 
 def stand_in(pattern: str) -> str:
-    """Return one path that represents all paths that `pattern` matches.
+    r"""Return a path that stands for all paths that `pattern` matches.
 
-    Every pattern that matches this path matches all those paths. A NUL replaces each "*", and
-    stands at the end if `pattern` has no "$". No pattern contains a NUL.
+    If another pattern matches the result, this other pattern matches every path that `pattern`
+    matches. In the result, a NUL replaces each "*". If `pattern` does not end with "$", the result
+    ends with a NUL. A pattern never contains a NUL. For example, the result for "/a*b" is
+    "/a\0b\0".
     """
     return (pattern[:-1] if pattern.endswith("$") else pattern + "*").replace("*", "\0")
 
@@ -78,9 +83,10 @@ def covers(pattern: str, other: str) -> bool:
 
 
 def directory_of_index(pattern: str) -> str:
-    """Return the pattern of the directory that an allow rule for an index page also allows.
+    """Return the pattern of the directory if `pattern` is for an index page; otherwise "".
 
-    "/d/index.htm" gives "/d/$" (Google's parser). Any other pattern gives "".
+    An allow rule for "/d/index.htm" also allows the directory, with the pattern "/d/$" (Google's
+    parser).
     """
     slash = pattern.rfind("/")
     if slash >= 0 and pattern.startswith(INDEX_PAGE, slash):
@@ -89,11 +95,11 @@ def directory_of_index(pattern: str) -> str:
 
 
 def precedence_of(length: int, allow: bool, line: int) -> int:
-    """Return the precedence of a rule: of two matching rules, the higher precedence decides.
+    """Return the precedence of a rule. Of the rules that match, the one with the highest decides.
 
-    A longer pattern has a higher precedence. With equal lengths, allow is above disallow. With
-    equal kinds, the earlier line is above the later line. Source: Google's page, "Order of
-    precedence for rules", and Google's parser for the line.
+    A longer pattern has a higher precedence. If the lengths are equal, an allow rule is above a
+    disallow rule (Google's page, "Order of precedence for rules"). If the kinds are equal too, an
+    earlier line is above a later line (Google's parser).
     """
     return ((2 * length + allow) << KIND_BITS) + ((LAST_LINE - line) << 1) + allow
 
@@ -104,10 +110,13 @@ def line_of(precedence: int) -> int:
 
 
 class RuleSet(Protocol):
-    """All allow rules of a group, or all its disallow rules."""
+    """The allow rules of a group, or the disallow rules of a group."""
 
     def best(self, path: str, best: int) -> int:
-        """Return the highest precedence of a rule that matches `path`; at least `best`."""
+        """Return the highest precedence of the rules that match `path`, or `best` if it is higher.
+
+        `best` is the precedence of the best rule found before, or `NO_RULE`.
+        """
 
 
 Kinds = tuple[RuleSet, RuleSet]  # the disallow rules of a group, and its allow rules
@@ -121,21 +130,21 @@ def is_allowed(kinds: Kinds, path: str) -> bool:
 
 
 def decider(kinds: Kinds, path: str) -> int:
-    """Return the precedence of the rule that decides about `path`; NO_RULE if none matches."""
+    """Return the precedence of the rule that decides for `path`; NO_RULE if no rule matches."""
     disallows, allows = kinds
     return allows.best(path, disallows.best(path, NO_RULE))
 
 
 class Patterns:
-    """All allow rules of a group, or all its disallow rules, which are tried one by one.
+    """The allow rules of a group, or its disallow rules. A search tries them one by one.
 
-    An allow rule for an index page has two patterns with the same line number: the pattern of the
-    directory, and after it the pattern as written.
+    An allow rule for an index page has two patterns with the same line number. The pattern of the
+    directory comes before the pattern as written.
 
     Attributes:
         text: the patterns in file order, with an LF between them.
         lines: the line number of each pattern.
-        tried: the patterns, split for trying them; None before the first question.
+        tried: the patterns in the form in which a search tries them; None before the first search.
     """
 
     __slots__ = ("_allow", "lines", "text", "tried")
@@ -149,10 +158,12 @@ class Patterns:
 
     @classmethod
     def of(cls, paths: bytes, lines: Sequence[int], allow: bool) -> Patterns:
-        """Make patterns of the paths of rules.
+        """Return the patterns for the paths of rules.
 
-        `paths` has the paths, not yet escaped, with an LF between them. `lines` has the line number
-        of each path.
+        Args:
+            paths: the paths before escaping, with an LF between them.
+            lines: the line number of each path.
+            allow: whether the rules are allow rules.
         """
         text = escape(paths).decode("ascii")
         if allow and INDEX_PAGE in text:
@@ -164,7 +175,7 @@ class Patterns:
         return cls(text, array("I", lines), allow)
 
     def texts(self) -> Sequence[str]:
-        """Return the patterns. The pattern of a rule without a path is empty."""
+        """Return the patterns in file order. The pattern of a rule without a path is ""."""
         return (self.tried or self.split())[0]
 
     def entries(self) -> list[Rule]:
@@ -173,7 +184,7 @@ class Patterns:
         return [Rule(self._allow, pattern, line) for line, pattern in of_lines.items()]
 
     def rule(self, line: int) -> Rule:
-        """Return the rule in line number `line`."""
+        """Return the rule with the line number `line`."""
         return Rule(self._allow, self.texts()[bisect_right(self.lines, line) - 1], line)
 
     def empty_rule(self) -> Rule | None:
@@ -184,14 +195,17 @@ class Patterns:
         return Rule(self._allow, "", self.lines[texts.index("")])
 
     def best(self, path: str, best: int) -> int:
-        """Return the highest precedence of a rule that matches `path`; at least `best`."""
+        """Return the highest precedence of the rules that match `path`, or `best` if it is higher.
+
+        `best` is the precedence of the best rule found before, or `NO_RULE`.
+        """
         if not self.text:
             return best
         texts, wild = self.tried or self.split()
         # The first of the longest matching patterns, without and with a wildcard.
         plainest = wildest = ""
         if path.startswith(texts):
-            # `filter` runs in C, because there may be thousands of patterns.
+            # There may be thousands of patterns. `filter` is fast because it runs in C.
             beginning = filter(path.startswith, texts)
             plainest = max([text for text in beginning if matches(text, path)], key=len, default="")
         for needle, text in wild:
@@ -204,13 +218,13 @@ class Patterns:
         return best
 
     def split(self) -> _Tried:
-        """Split the patterns, keep them in `tried`, and return them."""
+        """Split `text` into the patterns, keep the result in `tried`, and return it."""
         text = self.text
         texts = text.split("\n") if self.lines else []
         wild: list[tuple[str, str]] = []
         if "*" in text or "$" in text:
-            # Each pattern gets a literal segment that is fast to look for: its first one, without
-            # "/", "*" and "$" at the ends.
+            # `best` first searches a path for a literal text of the pattern, which is fast. This
+            # text is the first segment, after "/", "*" and "$" are removed from both ends.
             wild = [
                 (text.strip("/*$").partition("*")[0], text)
                 for text in texts
@@ -220,15 +234,15 @@ class Patterns:
         return tried
 
 
-# All patterns; and for each pattern with a wildcard, a text that every matching path contains, and
-# the pattern.
+# The first item contains all patterns. The second item has a pair for each pattern with a wildcard:
+# a text that every matching path contains, and the pattern.
 _Tried = tuple[tuple[str, ...], Sequence[tuple[str, str]]]
 
 NO_PATTERNS = Patterns("", b"", False)
 
 
 def _with_directories(text: str, lines: Sequence[int]) -> tuple[str, Sequence[int]]:
-    """Add the pattern of the directory before each allow rule for an index page."""
+    """Insert the pattern of the directory before each pattern for an index page."""
     patterns: list[str] = []
     numbers: list[int] = []
     for pattern, line in zip(text.split("\n"), lines, strict=True):

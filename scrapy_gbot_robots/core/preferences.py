@@ -1,14 +1,16 @@
-"""The preferences in a robots.txt about the use of its site's content.
+"""Read the preferences of a site about the use of its content from a robots.txt.
 
-`Content-Usage` and `Content-Signal` lines contain them. Experimental: both fields are drafts, so
-names here may change. A preference that no line states is neither granted nor refused. `Rules`
-keeps the lines as written; they are read only when a caller asks for preferences.
-experimental/preferences.py reads the headers of pages and checks the lines for lint.
+The preferences are in `Content-Usage` and `Content-Signal` lines. This module is experimental: both
+fields are drafts, so names may change. If no line states a preference for a use, this use is
+neither granted nor refused. `Rules` keeps the lines as written. The lines are read only when a
+caller asks for preferences. experimental/preferences.py reads the headers of pages, and checks the
+lines for lint.
 
-Boundary: no verdict depends on preferences. The crawl decides how to obey them.
-Sources: draft-ietf-aipref-attach-05 (where `Content-Usage` stands and which statement applies),
-draft-ietf-aipref-vocab-08 (its labels), RFC 9651 (its syntax), contentsignals.org
-(`Content-Signal`).
+No verdict depends on preferences. The crawl decides how to obey the preferences.
+
+The sources are draft-ietf-aipref-attach-05 (the place of `Content-Usage` lines, and which statement
+applies), draft-ietf-aipref-vocab-08 (the labels in these lines), RFC 9651 (the syntax of these
+lines) and contentsignals.org (`Content-Signal`).
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ def _granted(attribute: str, yes: str, no: str) -> dict[str, dict[str, Any]]:
     return {yes: {attribute: True}, no: {attribute: False}}
 
 
-# For each label of a field, and each of its valid values: the meaning as fields of `Preferences`.
+# For each label, the valid values. For each value, its meaning as attributes of `Preferences`.
 Labels: TypeAlias = Mapping[str, Mapping[str, dict[str, Any]]]
 USAGE: Labels = {  # draft-ietf-aipref-vocab-08
     "train-ai": _granted("train_ai", "y", "n"),
@@ -46,15 +48,16 @@ SIGNAL: Labels = {
 }
 
 _SIGNAL = b"content-signal"
-# The statements of this many files are kept. The statements of a hostile file take up to 10 MB.
+# The results for this many files are kept. The result for a hostile file takes up to 10 MB.
 _KEPT = 8
 
-# The longest Dictionary that is read. Header lines and lines of a robots.txt are shorter.
+# A longer Dictionary is not read. Header lines and lines of a robots.txt are always shorter.
 _MAX_BYTES = 65_536
 
-# One member of a Dictionary (RFC 9651, "Structured Field Values for HTTP"). Each repetition begins
-# with a character with which the part before it cannot go on. So there is only one way to read a
-# text, and backtracking fails at once.
+# The following expressions match one member of a Dictionary (RFC 9651, "Structured Field Values for
+# HTTP"). The numbers in comments are sections of RFC 9651. Each repeated part begins with a
+# character that cannot continue the part before it. So a text can be matched in only one way, and
+# backtracking fails at once.
 _KEY = r"[a-z*][a-z0-9_.*-]*"  # 3.1.2
 _TOKEN = r"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*"  # noqa: S105  3.3.4
 _OTHER = r"""
@@ -82,16 +85,18 @@ _MEMBER = re.compile(
 
 
 class Preferences(NamedTuple):
-    """A site's preferences about the use of a URL's content. Experimental.
+    """The preferences of a site about the use of the content of a URL. Experimental.
 
     Attributes:
-        train_ai: the label `train-ai` (`ai-train` in `Content-Signal`): True (granted), False
-            (refused) or None (not stated).
-        search: the label `search`, with the same values.
-        ai_use: the label `ai-use` (`ai-input` in `Content-Signal`), with the same values.
-        use: "immediate", "reference", "full" or None (not stated).
-        lines: the numbers of the lines of the robots.txt that state this, from 1; empty for
-            headers.
+        train_ai: the preference for the label `train-ai` (`ai-train` in `Content-Signal`). It is
+            True (granted), False (refused) or None (not stated).
+        search: the preference for the label `search`, with the same values.
+        ai_use: the preference for the label `ai-use` (`ai-input` in `Content-Signal`), with the
+            same values.
+        use: the preference for the label `use` in `Content-Signal`: "immediate", "reference",
+            "full" or None (not stated).
+        lines: the numbers of the lines of the robots.txt that state these preferences, from 1;
+            empty for preferences in headers.
     """
 
     train_ai: bool | None = None
@@ -107,8 +112,8 @@ NOTHING_SAID = Preferences()
 def said_by(lines: tuple[ContentLine, ...], url: str | bytes) -> Preferences:
     """Return the site's preferences about the content of `url`.
 
-    `lines` has the `Content-` lines of the crawler's group, and those before any group. As with
-    rules, the longest path that matches decides.
+    `lines` contains the `Content-` lines of the crawler's group, and the `Content-Signal` lines
+    before the first group. As with rules, the line with the longest matching path decides.
     """
     signals, paths, usages = _statements(lines)
     best = decider(paths.kinds, path_of(url))
@@ -125,9 +130,10 @@ def _statements(
     """Read `Content-` lines.
 
     Returns:
-        The preferences of all `Content-Signal` lines together; an index of the paths of the
-        `Content-Usage` lines, with a number for each path; and the preferences of each number.
-        Number 0 stands for lines without a path, which count as the shortest path.
+        A tuple with three items. The first item is the combined preferences of all `Content-Signal`
+        lines. The second item is an index of the paths in `Content-Usage` lines, in which each path
+        has a number. The third item contains the preferences for each number. Number 0 is for lines
+        without a path, which apply if no path matches.
     """
     stated: dict[str, list[Preferences]] = {"": []}
     signals: list[Preferences] = []
@@ -138,7 +144,8 @@ def _statements(
             continue
         path, dictionary = path_and_dictionary(value)
         pairs = read_dictionary(dictionary)
-        # Even if this is not a Dictionary, the path is entered, so that a shorter path is not used.
+        # The path is added even if the line has no valid Dictionary. Otherwise a shorter path would
+        # decide.
         at_path = stated.setdefault(path, [])
         if pairs is not None:
             at_path.append(stated_in(pairs.items(), USAGE, number))
@@ -147,7 +154,7 @@ def _statements(
 
 
 def combined(statements: Iterable[Preferences]) -> Preferences:
-    """Combine `statements` that all apply: for each label, the most restrictive one is taken."""
+    """Combine statements that all apply. For each label, the most restrictive statement counts."""
     train_ai, search, ai_use, use, lines = zip(NOTHING_SAID, *statements, strict=True)
     return Preferences(
         min(train_ai, key=_STRICTEST.index),
@@ -159,13 +166,17 @@ def combined(statements: Iterable[Preferences]) -> Preferences:
 
 
 def stated_in(pairs: Iterable[tuple[str, str]], labels: Labels, *lines: int) -> Preferences:
-    """Return the preferences in pairs of label and value; the most restrictive value is taken."""
+    """Return the preferences in pairs of a label and a value.
+
+    If a label occurs several times, the most restrictive value counts. `labels` contains the valid
+    labels and values, and `lines` contains the line number if there is one.
+    """
     statements = (labels[key].get(value) for key, value in pairs if key in labels)
     return combined(Preferences(**fields, lines=lines) for fields in statements if fields)
 
 
 def pairs_of(value: str) -> Iterator[tuple[str, str]]:
-    """Yield the keys and values of a Content-Signal, in lower case."""
+    """Yield the labels and values in the value of a Content-Signal line, in lower case."""
     for pair in value.lower().split(","):
         key, _, granted = pair.partition("=")
         yield key.strip(), granted.strip()
@@ -174,7 +185,7 @@ def pairs_of(value: str) -> Iterator[tuple[str, str]]:
 def path_and_dictionary(value: bytes) -> tuple[str, bytes]:
     """Split the value of a Content-Usage line into its path and its Dictionary.
 
-    The path is "" if there is none.
+    If the line has no path, the path in the result is "".
     """
     value = value.strip()
     if value[:1] != b"/":
@@ -186,8 +197,9 @@ def path_and_dictionary(value: bytes) -> tuple[str, bytes]:
 def read_dictionary(value: bytes) -> dict[str, str] | None:
     """Return the members of a Dictionary (RFC 9651 4.2.2); None if `value` is not a Dictionary.
 
-    The value of a member is its Token, or "" for any other type. If a key occurs twice, the last
-    value is taken. The whole grammar is checked, because a field that breaks it has no meaning.
+    The value of a member is its Token, or "" if the value has another type. If a key occurs several
+    times, the last value counts. The whole text is checked, because a field with a syntax error has
+    no meaning (RFC 9651).
     """
     if len(value) > _MAX_BYTES:
         return None

@@ -1,11 +1,10 @@
-"""The kinds of findings in a robots.txt, and the findings about single lines.
+"""Define the kinds of findings in a robots.txt, and find the findings about single lines.
 
-`RobotsTxt.remarks` has some of these findings. lint.py adds findings that need a comparison of
-several lines.
+`RobotsTxt.remarks` returns some of these findings. lint.py adds the findings that come from a
+comparison of several lines.
 
-Boundary: no verdict depends on a finding. The careful reader (lines.py) sets the kinds and flags of
-lines.
-Source: RFC 9309, Google's page and Google's parser.
+No verdict depends on a finding. The kind and the flags of a line come from the careful reader
+(lines.py). The sources are RFC 9309, and Google's page and parser (lines.py).
 """
 
 from __future__ import annotations
@@ -40,18 +39,20 @@ from .lines import (
 from .patterns import directory_of_index
 from .urls import DEFAULT_PORTS, shown, sitemap_url
 
-ERROR = "error"  # The line has no effect, or another effect than it seems to have.
-# The line works for Google and may fail elsewhere, or does less than it seems to do.
+# The line has no effect, or its effect differs from the effect that its author expects.
+ERROR = "error"
+# The line works for Google but may fail elsewhere, or it does less than its author expects.
 WARNING = "warning"
-NOTE = "note"  # The line may be intended.
-LEVELS = (ERROR, WARNING, NOTE)  # the greatest harm first
+# The line may be correct, but its author should know about it.
+NOTE = "note"
+LEVELS = (ERROR, WARNING, NOTE)  # The level with the greatest harm is at the beginning.
 
 
 class FindingKind(NamedTuple):
-    """A kind of finding.
+    """A kind of finding, such as "misspelt field".
 
     Attributes:
-        name: the name. It is stable, because programs may use it.
+        name: the name. It does not change between versions, because programs may use it.
         level: one of `LEVELS`.
         words: a format string for the text of a finding.
     """
@@ -62,7 +63,7 @@ class FindingKind(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The name in the form for options and for the addresses of pages."""
+        """The name with "-" for spaces, as used in options and in the addresses of pages."""
         return self.name.lower().replace(" ", "-")
 
 
@@ -72,7 +73,7 @@ class Finding(NamedTuple):
     Attributes:
         level: "error", "warning" or "note".
         line: the line number, from 1.
-        kind: the name of the kind of finding, which is stable.
+        kind: the name of the kind of finding. It does not change between versions.
         text: a printable text for people, of bounded length.
     """
 
@@ -85,10 +86,10 @@ class Finding(NamedTuple):
         return f"line {self.line}: {self.text}"
 
 
-# The text of each kind of finding: the problem, and what to do about it. The kinds are in the order
-# in which findings are reported, the greatest harm first. The order is our judgement: first lines
-# that close pages by mistake, then lines that open pages by mistake, then lines that only miss
-# something. The names are stable.
+# The text of each kind of finding describes the problem and its solution. Findings are reported in
+# the order of the kinds, and the kinds with the greatest harm are at the beginning. The order is
+# our judgement. Lines that close pages by mistake come first, lines that open pages by mistake come
+# second, and lines that only lack something come last. The names do not change between versions.
 _WORDS = {
     ERROR: {
         "search engine shut out": "{crawlers} may fetch nothing: {why}",
@@ -208,7 +209,8 @@ _WORDS = {
             '"{what}" matches only the first parameter of a query; add a rule with "{how}" for '
             "other places{more}"
         ),
-        # Lines that other parsers read differently, with the versions tested on 2026-11-28.
+        # The following kinds are for lines that other parsers read differently. The versions in the
+        # texts were tested on 2026-11-28.
         "blank line in a group": (
             "a blank line ends a group for Python's urllib (3.9 to 3.14), linkchecker 10.2, Perl's "
             "WWW::RobotRules 6.02, robotexclusionrulesparser 1.7, npm robots 0.10 and Ruby's "
@@ -249,7 +251,7 @@ KINDS: dict[str, FindingKind] = {}
 for _level, _kinds in _WORDS.items():
     KINDS.update({name: FindingKind(name, _level, words) for name, words in _kinds.items()})
 
-# Kinds that only lint reports, and not `RobotsTxt.remarks`.
+# `RobotsTxt.remarks` does not report these kinds. Only lint reports them.
 _NO_REMARKS = {
     "comment within a path",
     "dollar within a path",
@@ -264,7 +266,8 @@ _NO_REMARKS = {
     "space in a path",
     "style or script",
 }
-# `RobotsTxt.remarks` uses the coarser kinds on the right.
+# `RobotsTxt.remarks` reports the kind on the right, which is more general, for the kind on the
+# left.
 _REMARKS = {
     "field of other crawlers": "unused field",
     "misspelt field": "unknown field",
@@ -272,9 +275,9 @@ _REMARKS = {
     "noindex": "unused field",
 }
 
-# Texts that occur only in regular expressions. In a path, ".*" may also mean a dot and any
-# characters, as in "/index.*". So ".*" counts only where no file name has a dot, or as the first
-# star if a letter follows it.
+# Texts that show that a path was meant as a regular expression. A ".*" may also be a dot and the
+# wildcard of a path, as in "/index.*". So ".*" counts only in two cases: in a place where no file
+# name has a dot, or if its star is the first star in the path and a letter follows it.
 _REGEX = re.compile(
     rb"\[\^?(?:\w-\w)+\w*\][+*?]?|\([^()|]*\|[^()]*\)[+*?]?|\(\?[:=!]|\(\.[*+]"
     rb"|\\[dws](?![A-Za-z])|\\[.?/+*()]"
@@ -284,28 +287,32 @@ _SEVERAL_PATHS = re.compile(rb"[^?]*,\s*/")
 _ENCODED_TWICE = re.compile(rb"%25[0-9A-F]{2}")
 # A product token with a version, as in a User-Agent header.
 _PRODUCT = re.compile(r"[A-Za-z_-]+/")
-# A whole header of one product: its name, a version, comments.
+# A whole User-Agent header with one product. After the name, there may be a version, and comments
+# or URLs.
 _HEADER = re.compile(
     r"[A-Za-z_-]+(?:(?P<version>/[^\s,;|()]*)| \d[\d.]*)?[;+]?\s*"
     r"(?:\([^()]*(?:\)|\Z)\s*|\+?https?://\S*(?:\s+|\Z))*\Z"
 )
-# Unusual spaces and invisible characters (but not joiners within a word of a script that needs
-# them); HTML tags; characters that look like a slash; Greek and Cyrillic letters beside Latin ones.
+# Unusual spaces and invisible characters, HTML tags, characters that look like a slash, and Greek
+# or Cyrillic letters next to Latin letters. A zero-width joiner or non-joiner between two letters
+# past ASCII is not odd, because some scripts need it.
 _ODD_IN_PATH = re.compile(
     "[\\xa0\\xad\\u2000-\\u200b\\u200e\\u200f\\u2028-\\u202f\\u205f-\\u2069\\u3000\\ufeff]"
     "|(?<![^\\0-\\x7f])[\\u200c\\u200d]|[\\u200c\\u200d](?![^\\0-\\x7f])"
     "|</?[A-Za-z][A-Za-z0-9]* ?/?>"
     "|[\\u2044\\u2215\\uff0f]|(?<=[A-Za-z])[\\u0370-\\u052f]|[\\u0370-\\u052f](?=[A-Za-z])"
 )
-_DIRECTIVE = re.compile(r"(?:allow|sitemap|crawl-delay)\s*:", re.IGNORECASE)  # within a value
-# Names by which an author means "*".
+# A second directive in the value of a user-agent line.
+_DIRECTIVE = re.compile(r"(?:allow|sitemap|crawl-delay)\s*:", re.IGNORECASE)
+# Some authors write one of these names when they mean "*".
 _EVERYBODY = re.compile(
     r"(?:all|any|every)(?:body|one|[ _-]?(?:robot|bot|crawler|spider|agent)s?)?"
     r"|(?:robot|crawler|spider)s?|bots",
     re.IGNORECASE,
 )
-FOR_GOOGLE = {"*", *map(str.lower, GOOGLE_NAMES)}  # user agents that Google's crawlers follow
-# Fields that other crawlers use.
+# The user agents whose groups Google's crawlers follow.
+FOR_GOOGLE = {"*", *map(str.lower, GOOGLE_NAMES)}
+# Google ignores these fields, and other crawlers use them.
 _OF_OTHERS = {
     CRAWL_DELAY,
     b"clean-param",
@@ -318,44 +325,47 @@ _OF_OTHERS = {
 _SPELT = {name.decode("ascii"): name.decode("ascii").capitalize() for name in _OF_OTHERS}
 _SPELT.update({"content-signal": "Content-Signal", "content-usage": "Content-Usage"})
 _SPELT["license"] = "License"
-OF_GROUPS = {CRAWL_DELAY, b"request-rate", b"visit-time"}  # fields that only work in a group
+OF_GROUPS = {CRAWL_DELAY, b"request-rate", b"visit-time"}  # These fields only work in a group.
 _FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in FIELDS}
-_MAX_FIELD = 30  # bytes; a longer name is not a misspelling
-_ENDING = 2  # characters of an ending, as in "Disallowed"; a longer ending makes another word
+_MAX_FIELD = 30  # bytes. A longer name is not a misspelling.
+# Characters at the end of a field name, such as "ed" in "Disallowed". A name with a longer ending
+# is another word.
+_ENDING = 2
 RULES = {ALLOW, DISALLOW}
 LICENSE = b"license"  # a field of RSL 1.0
 _MOST_NAMED = 3  # A finding names at most three characters by their code points.
-# A second URL in a list, not in the query of the first one.
+# A second URL after a separator. A URL in the query or fragment of the first URL does not count.
 _LISTED_URL = re.compile(rb"[^?#]*[,;|]https?://", re.IGNORECASE)
-# How a line with bytes that are not UTF-8 is read.
+# The effect of bytes that are not UTF-8, for each kind of line.
 _NOT_UTF_8 = dict.fromkeys(RULES, "the path is matched byte by byte")
 _NOT_UTF_8[SITEMAP] = "in the URL, each byte past ASCII is read as % and its code"
 _BETWEEN_NAMES = re.compile(r"[\s,;|]+")
-_POLICY = "__usage_"  # the beginning of the policy tokens in the draft
+# The policy tokens of draft-kelley-aipref-training-preference-signal-00 begin with this text.
+_POLICY = "__usage_"
 _NAME_ENDS = ', because a name ends before the first character that is not a letter, "-" or "_"'
 _ITS_CRAWLER = f"{_NAME_ENDS}; the crawler itself may read the whole name"
-# Texts that programs write if a name is missing: empty values of several languages, and template
-# variables.
+# Texts that a program writes if the name is missing: the empty values of several programming
+# languages, and the variables of templates.
 _OF_A_PROGRAM = re.compile(
     r"undefined|null|nil|none|nan|\(null\)|\[object object\]|<no value>|%s|"
     r"\$?\{[^{}]*\}|\{\{[^{}]*\}\}|<%.*%>",
     re.IGNORECASE,
 )
-_FROM_A_DIGIT = re.compile(r"[0-9][\w./! -]*", re.ASCII)  # a name such as 008
+_FROM_A_DIGIT = re.compile(r"[0-9][\w./! -]*", re.ASCII)  # a name that begins with a digit
 
 
-# The name of a kind of finding, and the text for `{what}` in its words.
+# Pairs of the name of a kind of finding, and the text for `{what}` in the words of this kind.
 Odd: TypeAlias = Iterator[tuple[str, str]]
 
 
 def finding(line: int, kind: str, /, **about: object) -> Finding:
-    """Return a finding. `kind` is the name of its kind; `about` fills the places in its words."""
+    """Return a finding of the kind with the name `kind`. `about` fills the fields in its words."""
     row = KINDS[kind]
     return Finding(row.level, line, kind, row.words.format(**about))
 
 
 def nearest_field(key: bytes) -> str:
-    """Return the field of Google whose name is nearly `key`; "" if there is none."""
+    """Return the name of the field that Google uses and that `key` may misspell; "" if none."""
     nearest: list[str] = []
     if len(key) <= _MAX_FIELD:
         name = key.decode("utf-8", "replace").lower()
@@ -364,7 +374,10 @@ def nearest_field(key: bytes) -> str:
 
 
 def _other_field(key: bytes) -> str:
-    """Return a hint at a field of other crawlers whose name is nearly `key`; "" if none."""
+    """Return a hint at the field that other crawlers use and that `key` may misspell; "" if none.
+
+    The hint is the end of a message.
+    """
     name = key.decode("utf-8", "replace").lower()
     nearest = get_close_matches(name[: _MAX_FIELD + 1], _SPELT, n=1, cutoff=0.8)
     return f'; did you mean "{_SPELT[nearest[0]]}"?' if nearest else ""
@@ -384,7 +397,7 @@ def remarks_on(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator
 
 
 def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[Finding]:
-    """Yield the findings about single lines of `body`; the arguments are as for `remarks_on`."""
+    """Yield the findings about single lines of `body`. For the arguments see `remarks_on`."""
     user_agents: set[str] = set()  # the user agents of the current group so far
     has_rules = False
     number = 0
@@ -414,7 +427,7 @@ def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[F
 
 
 def _on_line(line: Line, written: bytes, kind: str, what: str) -> Finding:
-    """Return a finding about a line. `written` is the line as written, without its comment."""
+    """Return a finding about a line. `written` is the line as in the file, without its comment."""
     name = _FIELD_NAMES.get(line.kind, "")
     key, value = text_of(line.key), text_of(line.value)
     return finding(
@@ -431,7 +444,7 @@ def _on_line(line: Line, written: bytes, kind: str, what: str) -> Finding:
 
 
 def _on_form(line: Line) -> Odd:
-    """Check the form of a line, and the name of its field."""
+    """Check whether a line is well-formed, and whether its field name is known."""
     if line.flags & TOO_LONG:
         yield "over-long", ""
     if line.flags & (EMPTY | IS_COMMENT):
@@ -456,7 +469,7 @@ def _on_form(line: Line) -> Odd:
 
 
 def _on_bytes(line: Line, written: bytes) -> Odd:
-    """Look for NUL bytes, and in rules and sitemap lines for bytes that are not UTF-8."""
+    """Search a line for NUL bytes. Search rules and sitemap lines for bytes that are not UTF-8."""
     if b"\0" in written:
         yield "not UTF-8", "the line ends at a NUL byte"
     elif line.kind in _NOT_UTF_8 and written.decode("utf-8", "ignore").encode() != written:
@@ -466,7 +479,8 @@ def _on_bytes(line: Line, written: bytes) -> Odd:
 def _on_rule(line: Line, raw: bytes) -> Odd:
     """Check the path of a rule."""
     path = line.value
-    as_typed = as_written(raw).decode("utf-8", "ignore")  # An over-long line is cut.
+    # The end of a long line may be cut within a character, so errors are ignored.
+    as_typed = as_written(raw).decode("utf-8", "ignore")
     odd = "".join(_ODD_IN_PATH.findall(as_typed))
     yield from _on_several_paths(path)
     if path[:1] not in b"/*":
@@ -489,14 +503,14 @@ def _on_rule(line: Line, raw: bytes) -> Odd:
 
 
 def _is_one_url(value: bytes) -> bool:
-    """Return whether the value of a sitemap line is one absolute URL, and not a list of URLs."""
+    """Return whether the value of a sitemap line is an absolute URL. A list of URLs is not."""
     if len(value.split()) > 1 or _LISTED_URL.match(value):
         return False
     return sitemap_url(value) is not None
 
 
 def _on_several_paths(path: bytes) -> Odd:
-    """Look for several paths in one rule, and for a path that was escaped twice."""
+    """Find several paths in one rule, and a path that was percent-encoded twice."""
     if _SEVERAL_PATHS.match(path):
         yield "several paths", ""
     elif len(path.split()) > 1:
@@ -507,7 +521,11 @@ def _on_several_paths(path: bytes) -> Odd:
 
 
 def _lost_scheme(key: bytes) -> str:
-    """Return why a sitemap line is broken if its `key` ends with the scheme of a URL; else ""."""
+    """Return a text for a sitemap line without a colon after its field name; "" for other lines.
+
+    In the line "Sitemap https://a.example/", the first colon is the colon of the URL. So the key of
+    this line is "Sitemap https".
+    """
     words = key.decode("utf-8", "replace").split()
     if len(words) > 1 and words[-1].lower() in DEFAULT_PORTS:
         return f', because there is no colon after "{shown(words[0])}"'
@@ -515,9 +533,11 @@ def _lost_scheme(key: bytes) -> str:
 
 
 def _on_unused(line: Line, user_agents: set[str]) -> Odd:
-    """Check a field that Google ignores, and that other crawlers may use.
+    """Check a line with a field that Google ignores.
 
-    If it is well-formed, and its group is only for `user_agents` of others, there is no finding.
+    `user_agents` has the user agents of the line's group. There is no finding if other crawlers use
+    the field, the line is well-formed, and its group is neither for "*" nor for a crawler of
+    Google.
     """
     name = line.key.lower()
     if name == b"noindex":
@@ -558,7 +578,7 @@ def _on_agent(value: bytes) -> Odd:
 
 
 def _on_no_agent(text: str) -> Odd:
-    """Check a value in which a parser like Google's reads no name."""
+    """Check the value of a user-agent line if Google's parser does not find a name in it."""
     if _FROM_A_DIGIT.fullmatch(text) is None:
         yield "no user agent", ""
     elif not is_known(text):
@@ -566,9 +586,11 @@ def _on_no_agent(text: str) -> Odd:
 
 
 def _on_cut_agent(text: str, user_agent: str) -> Odd:
-    """Check a value that does not name a known crawler, and of which only the beginning is read.
+    """Check the value of a user-agent line if Google's parser reads only its beginning.
 
-    It is an error if the beginning names a known crawler, or if the rest does.
+    `text` is the value, and `user_agent` is the beginning.
+    The whole value is not the name of a known crawler. If the beginning or another part of the
+    value is the name of a known crawler, the finding is an error. Otherwise it is a note.
     """
     words = [product_token(text), *_BETWEEN_NAMES.split(text)]
     unread = [word for word in words if is_known(word) and word.lower() != user_agent]
@@ -581,9 +603,10 @@ def _on_cut_agent(text: str, user_agent: str) -> Odd:
 
 
 def _how_to_name(text: str, user_agent: str, unread: Sequence[str]) -> str:
-    """Return advice on how to write the names in `text`; "" if that is not certain.
+    """Return advice on how to write the value `text` of a user-agent line; "" if there is none.
 
-    `unread` has the known crawlers in `text` that are not read.
+    `user_agent` is the name that Google's parser reads. `unread` has the names of known crawlers in
+    `text` that Google's parser does not read.
     """
     token = product_token(text)
     if _PRODUCT.match(text) or "(" in text:
@@ -595,26 +618,31 @@ def _how_to_name(text: str, user_agent: str, unread: Sequence[str]) -> str:
 
 
 def is_policy(user_agent: str) -> bool:
-    """Return whether a user agent is a policy token, and not a crawler."""
+    """Return whether a user agent is a policy token and not the token of a crawler."""
     return user_agent.startswith(_POLICY)
 
 
 def name_of(value: bytes, user_agent: str) -> str:
-    """Return a well-known crawler's name as the `value` of a user-agent line spells it.
+    """Return the name of the crawler that a user-agent line names, for a message.
 
-    It differs from `user_agent`, the token that is read, if it has a digit, as in MJ12bot. If
-    `value` is not the name of a well-known crawler, return `user_agent`.
+    The name is usually `user_agent`, the token that Google's parser reads from `value`. If `value`
+    is the name of a well-known crawler, and longer than the token, the name is written as in
+    `value`. For example, the result for MJ12bot is "MJ12bot", although its token is "mj".
     """
     name = value.decode("utf-8", "replace").partition("/")[0].removesuffix("*")
     return name if len(name) > len(user_agent) and is_known(name) else user_agent
 
 
 def _names_one_crawler(text: str, user_agent: str) -> bool:
-    """Return whether `text` means the crawler whose token `user_agent` is read from it.
+    """Return whether the value of a user-agent line names one crawler, although it is not a token.
 
-    This is true for MJ12bot, whose operator documents this name, for Googlebot* (Google's page),
-    and for a name with its version and comments. It is false for a browser's header, from which
-    "Mozilla" is read.
+    The result is True for the documented name of a crawler, such as "MJ12bot", for "Googlebot*"
+    (Google's page), and for a header with one product, such as "mybot/1.0 (+https://a.example)". It
+    is False for the header of a browser.
+
+    Args:
+        text: the value of the line.
+        user_agent: the token that Google's parser reads from the value.
     """
     if is_known(text.partition("/")[0].removesuffix("*")):
         return True
@@ -625,7 +653,11 @@ def _names_one_crawler(text: str, user_agent: str) -> bool:
 
 
 def _code_points(text: str) -> str:
-    """Name the characters past ASCII by code points, because many are invisible or look alike."""
+    """Return a list, for a message, of the code points of the first characters past ASCII.
+
+    The message shows code points because many of these characters are invisible or look like other
+    characters. The result is "" if `text` is ASCII.
+    """
     odd = [f"U+{ord(char):04X}" for char in dict.fromkeys(text) if not char.isascii()]
     if not odd:
         return ""
@@ -633,5 +665,5 @@ def _code_points(text: str) -> str:
 
 
 def text_of(raw: bytes) -> str:
-    """Return bytes of a file as printable text, cut after 200 characters."""
+    """Return bytes of a file as printable text. The text is cut after 200 characters."""
     return shown(raw.decode("utf-8", "backslashreplace"))
