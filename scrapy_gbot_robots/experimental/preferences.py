@@ -55,8 +55,8 @@ _LABELS = USAGE.keys() | SIGNAL.keys()
 _BEFORE_GROUPS = "a Content-Usage line"
 _NO_COLON = "no colon after Content-Usage, so the line is ignored"
 _NO_DICTIONARY = (
-    "not a dictionary (RFC 9651, 3.2), so nothing is known for its path: keys are in lower case, "
-    "and no comma ends it"
+    "not a dictionary (RFC 9651, 3.2), so no preference is known for its path; write keys in lower "
+    "case, and no comma at the end"
 )
 GRANTED = "granted"
 REFUSED = "refused"
@@ -109,7 +109,7 @@ def _not_read(path: str, dictionary: bytes) -> str:
     first, *rest = dictionary.split(None, 1)
     if not path and rest and read_dictionary(rest[0]) is not None and b"=" not in first:
         written = shown(first.decode("utf-8", "replace"))
-        return f'a path begins with "/", and "{written}" does not: nothing is known'
+        return f'a path begins with "/", but "{written}" does not; the line has no effect'
     return _NO_DICTIONARY
 
 
@@ -125,7 +125,7 @@ def _on_label(line: int, field: str, pairs: Iterable[tuple[str, str]], labels: L
     for key, value in stated.items():
         if key in checked and value not in labels.get(key, ()):
             words = ", ".join(f"{label}={'|'.join(values)}" for label, values in labels.items())
-            text = f'"{shown(key)}" says nothing here; {field} has {words}'
+            text = f'"{shown(key)}" has no effect here; the labels of {field} are {words}'
             yield line, "preference that says nothing", text
             return
 
@@ -146,7 +146,7 @@ def _on_silent_groups(robotstxt: RobotsTxt, stating: Collection[str]) -> Odd:
         rules = chain.from_iterable(groups[number].rules for number in numbers)
         if closing_rule(rules) is None:  # The crawler may fetch something.
             line = groups[numbers[0]].user_agents[name]
-            text = f'"{name}" does not heed what Content- lines say to "*": its own group has none'
+            text = f'the preferences of "*" do not count for "{name}"; repeat them in its own group'
             yield line, "preferences not repeated", text
 
 

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from urllib.parse import urljoin, urlsplit
 
 from ..core.urls import Origin, shown
-from .web_pages import found_instead, says_not_found, wall_of
+from .web_pages import found_instead, means_not_found, wall_of
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 5  # Google's page: at least five are followed, then the answer is a 404.
@@ -193,8 +193,8 @@ def outcome_of(
         why = f"HTTP {status} through the proxy {proxy}"
     meaning = meaning_of(status)
     may_be_404 = soft_404 and status in _SERVER_ERRORS
-    if may_be_404 and says_not_found(body, headers.get("content-type", "")):
-        return Unavailable(status, url, f'{why} that says "not found", as 404', max_age)
+    if may_be_404 and means_not_found(body, headers.get("content-type", "")):
+        return Unavailable(status, url, f'{why} with a "not found" page, as 404', max_age)
     if meaning is Unreachable:
         return Unreachable(why, status, retry_after)
     wall = wall_of(status, headers, body)

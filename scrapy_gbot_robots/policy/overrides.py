@@ -1,4 +1,4 @@
-"""Overrides: agreements of a user with sites, which count instead of or beside their robots.txt.
+"""Overrides: agreements of a user with sites, which replace or extend their robots.txt.
 
 This module reads the setting, finds the override that counts for an origin, and applies it.
 

@@ -92,7 +92,7 @@ def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
     Returns:
         Such as "DDoS-Guard, by its title", or "".
     """
-    if status in _SUCCESS and _speaks_to_crawlers(body):
+    if status in _SUCCESS and _has_lines_for_crawlers(body):
         return ""
     for name, beginnings, whose in _HEADERS:
         if headers.get(name, "").strip().lower().startswith(beginnings):
@@ -107,7 +107,7 @@ def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
     return ""
 
 
-def _speaks_to_crawlers(body: bytes) -> bool:
+def _has_lines_for_crawlers(body: bytes) -> bool:
     """Return whether `body` contains a user-agent or a sitemap line."""
     return _LINE_OF_A_FILE.search(body) is not None
 
@@ -122,7 +122,7 @@ def found_instead(body: bytes) -> str:
 
     A body with a user-agent or a sitemap line is a robots.txt, whatever surrounds that line.
     """
-    if _speaks_to_crawlers(body):
+    if _has_lines_for_crawlers(body):
         return ""
     if is_web_page(body):
         return "a web page"
@@ -145,7 +145,7 @@ def hides_rules(body: bytes) -> str:
         return ""
     if is_web_page(body):
         return "a web page" if _AGENT_BEHIND_A_TAG.search(body) else ""
-    if text != body and _speaks_to_crawlers(text):
+    if text != body and _has_lines_for_crawlers(text):
         return found_instead(body)
     return ""
 
@@ -225,7 +225,7 @@ ERROR_WORDS = (
 PARTS_OF_A_SITE = "server, database, template, backend, upstream, module, plugin, class_"
 
 
-def says_not_found(body: bytes, content_type: str = "") -> bool:
+def means_not_found(body: bytes, content_type: str = "") -> bool:
     """Return whether the title, first heading or first line of an error page means "not found".
 
     Args:
@@ -233,10 +233,10 @@ def says_not_found(body: bytes, content_type: str = "") -> bool:
         content_type: the value of the Content-Type header, which may name the charset.
     """
     page = _visible(body, content_type)
-    sayings = [_inside(_TITLE, page), _inside(_HEADING, page)]
+    titles = [_inside(_TITLE, page), _inside(_HEADING, page)]
     if not _OPENING.search(page):
-        sayings = [page.strip()[:_TITLE_CHARS].partition("\n")[0]]
-    return any(map(_is_not_found, sayings))
+        titles = [page.strip()[:_TITLE_CHARS].partition("\n")[0]]
+    return any(map(_is_not_found, titles))
 
 
 def _visible(body: bytes, content_type: str) -> str:
@@ -271,13 +271,13 @@ def _text(head: bytes, content_type: str) -> str:
     return head.decode("cp1252", "replace")
 
 
-def _is_not_found(saying: str) -> bool:
-    """Return whether a clause of `saying` means "not found".
+def _is_not_found(title: str) -> bool:
+    """Return whether a clause of `title` means "not found".
 
     Examples are "404" and "the page you want was not found". If a part of the site is missing, such
     as its database, the site is down, and the clause does not count.
     """
-    for clause in _CLAUSE_END.split(_folded(unescape(saying))):
+    for clause in _CLAUSE_END.split(_folded(unescape(title))):
         words = clause.split()
         gist = " ".join(word for word in words if word not in _ERROR)
         if ("404" in words and not gist) or _IS_ALONE.match(gist):

@@ -232,10 +232,10 @@ content-usage: /x    field of other crawlers
 content-signal: ai-train=no, search=yes, use=full    field of other crawlers
 content-signal:    unused field
 content-usage: train-ai=yes    preference that says nothing    train-ai=y|n, search=y|n
-content-usage: Train-AI=n    preference that says nothing    keys are in lower case
-content-usage: /x train-ai=n,    preference that says nothing    (RFC 9651, 3.2), so nothing is known for its path
-content-usage: *.pdf train-ai=n    preference that says nothing    a path begins with "/", and "*.pdf" does not
-content-usage: https://e.com/x train-ai=n    preference that says nothing    and "https://e.com/x" does not
+content-usage: Train-AI=n    preference that says nothing    write keys in lower case
+content-usage: /x train-ai=n,    preference that says nothing    (RFC 9651, 3.2), so no preference is known for its path
+content-usage: *.pdf train-ai=n    preference that says nothing    a path begins with "/", but "*.pdf" does not
+content-usage: https://e.com/x train-ai=n    preference that says nothing    but "https://e.com/x" does not
 content-usage: train-ai=n search=y    preference that says nothing    not a dictionary
 content-usage train-ai=n    preference that says nothing    no colon after Content-Usage
 Content-Signals: ai-train=no    unknown field    unknown field "Content-Signals"; did you mean "Content-Signal"?
@@ -244,11 +244,11 @@ Content Usage: train-ai=n    unknown field    ; did you mean "Content-Usage"?
 crawldelay: 3    unknown field    ; did you mean "Crawl-delay"?
 user-agent: __usage_ai-training    policy token    this version does not act on it
 content-signal: ai-train=n    preference that says nothing    ai-train=yes|no, search=yes|no
-content-signal: search=yes, Train-AI=no    preference that says nothing    "train-ai" says nothing here; Content-Signal has ai-train=yes|no
-content-usage: search=y, ai-input=n    preference that says nothing    "ai-input" says nothing here; Content-Usage has train-ai=y|n
-content-usage: /x tdm=n    preference that says nothing    "tdm" says nothing here
-content-signal: ai=no    preference that says nothing    "ai" says nothing here
-content-signal: /x ai-train=no    preference that says nothing    "/x ai-train" says nothing here
+content-signal: search=yes, Train-AI=no    preference that says nothing    "train-ai" has no effect here; the labels of Content-Signal are ai-train=yes|no
+content-usage: search=y, ai-input=n    preference that says nothing    "ai-input" has no effect here; the labels of Content-Usage are train-ai=y|n
+content-usage: /x tdm=n    preference that says nothing    "tdm" has no effect here
+content-signal: ai=no    preference that says nothing    "ai" has no effect here
+content-signal: /x ai-train=no    preference that says nothing    "/x ai-train" has no effect here
 content-signal: use=all    preference that says nothing    use=immediate|reference|full
 """
 

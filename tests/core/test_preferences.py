@@ -97,7 +97,7 @@ BODIES = {
     ("before", "c", "/", (False, None, None, None, (1,))),
     ("long", "a", "/", (False, None, None, None, (3001,))),
     ("long-and-group", "a", "/", (False, None, None, None, (3001,))),
-    ("own", "own", "/", (None, None, None, None, ())),  # it does not heed what is said to all
+    ("own", "own", "/", (None, None, None, None, ())),  # the group for all does not count
     ("own", "other", "/", (False, None, None, None, (2,))),
     ("between", "a", "/", (False, None, None, None, (2,))),
     ("usage-alone", "a", "/", (True, None, None, None, (2,))),

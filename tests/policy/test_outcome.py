@@ -29,7 +29,7 @@ NOT_FOUND_PAGE = b"<title>Page not found</title>"
 FOUR_DIGITS = "not an HTTP answer (a status code of more than three digits)"
 OF_PROXY, MOVED = "the proxy failed (p.example:3128: HTTP 407)", "http://b.example/r.txt"
 PROXY = "p.example:3128"
-SAYS_NOT_FOUND = 'HTTP 500 that says "not found", as 404'
+SAYS_NOT_FOUND = 'HTTP 500 with a "not found" page, as 404'
 meant = partial(outcome_of, soft_404=True, proxy="", headers={})
 
 

@@ -8,7 +8,7 @@ import pytest
 from scrapy_gbot_robots.core.robots import RobotsTxt
 from scrapy_gbot_robots.policy.outages import DAY, Kind, Policy, State, decide, renew
 from scrapy_gbot_robots.policy.outcome import Fetched, Outcome, Unavailable, Unreachable, outcome_of
-from scrapy_gbot_robots.policy.web_pages import hides_rules, says_not_found, wall_of
+from scrapy_gbot_robots.policy.web_pages import hides_rules, means_not_found, wall_of
 
 from ..support.bounds import time_below
 from ..support.reference import needs_reference, real_bodies
@@ -221,7 +221,7 @@ def listed(sayings: str) -> list[str]:
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("saying", ["", *listed(SAYINGS), *listed(OTHER_SAYINGS)])
 def test_not_found_is_heard_and_no_other_error_taken_for_it(saying: str, place: str) -> None:
-    assert says_not_found(place.format(saying).encode()) == (saying in listed(SAYINGS))
+    assert means_not_found(place.format(saying).encode()) == (saying in listed(SAYINGS))
 
 
 @table(
@@ -248,7 +248,7 @@ def test_not_found_is_heard_and_no_other_error_taken_for_it(saying: str, place: 
     row("byte-order-mark", "\ufeff<title>Down</title>"),
 )
 def test_only_title_first_heading_and_first_line_are_heard(page: str) -> None:
-    assert not says_not_found(page.encode())
+    assert not means_not_found(page.encode())
 
 
 @table(
@@ -258,7 +258,7 @@ def test_only_title_first_heading_and_first_line_are_heard(page: str) -> None:
     row("de-utf-16", "Seite nicht gefunden", "utf-16"),
 )
 def test_unicode_and_the_charset_of_western_europe_are_read(saying: str, charset: str) -> None:
-    assert says_not_found(AS_TITLE.format(saying).encode(charset))
+    assert means_not_found(AS_TITLE.format(saying).encode(charset))
 
 
 CODE_PAGES = {
@@ -303,10 +303,10 @@ def test_each_language_is_read_in_unicode_and_in_its_code_pages(line: str) -> No
     for saying in sayings.strip().split(" ~ "):
         for place in (AS_TITLE, AS_HEADING, "{}\n"):
             page = place.format(saying)
-            assert says_not_found(page.encode())
+            assert means_not_found(page.encode())
             for charset in charsets:
                 body = page.encode(PYTHONS.get(charset, charset), "replace")
-                assert says_not_found(body, f"text/html; charset={charset}")
+                assert means_not_found(body, f"text/html; charset={charset}")
 
 
 PYTHONS = {"windows-874": "cp874", "iso-8859-8-i": "iso-8859-8"}  # names that Python does not know
@@ -322,7 +322,7 @@ Sunucu hatası ~ Hizmet kullanılamıyor ~ Sunucu bulunamadı hatası oluştu ~ 
 
 @pytest.mark.parametrize("saying", listed(DOWN_IN_LANGUAGES))
 def test_error_of_a_server_is_no_missing_page_in_any_language(saying: str) -> None:
-    assert not says_not_found(AS_TITLE.format(saying).encode())
+    assert not means_not_found(AS_TITLE.format(saying).encode())
 
 
 @pytest.mark.parametrize(("charset", "saying"), CODE_PAGES.items())
@@ -331,9 +331,9 @@ def test_charset_that_page_or_header_declares_is_read(charset: str, saying: str)
     by_page = f'<meta http-equiv="Content-Type" content="text/html; charset={charset}">{title}'
     by_xml = f'<?xml version="1.0" encoding="{charset.upper()}"?><html>{title}</html>'
     by_header = f"text/html;charset={charset}"
-    assert says_not_found(by_page.encode(charset))
-    assert says_not_found(by_xml.encode(charset))
-    assert says_not_found(title.encode(charset), by_header)
+    assert means_not_found(by_page.encode(charset))
+    assert means_not_found(by_xml.encode(charset))
+    assert means_not_found(title.encode(charset), by_header)
 
 
 def test_page_in_another_charset_than_it_declares_is_not_taken_for_it() -> None:
@@ -341,18 +341,18 @@ def test_page_in_another_charset_than_it_declares_is_not_taken_for_it() -> None:
         body = f"<title>{saying}</title>".encode(written)
         for declared in CODE_PAGES:
             if saying not in body.decode(declared, "replace"):
-                assert not says_not_found(body, f"charset={declared}"), (saying, declared)
+                assert not means_not_found(body, f"charset={declared}"), (saying, declared)
 
 
 def test_charset_that_is_unknown_or_no_text_s_is_read_as_windows_1252() -> None:
     title = "<title>Page non trouvée</title>".encode("cp1252")
     for charset in ("", "rot13", "zlib", "no-such", "idna", "undefined", "x" * 10_000):
-        assert says_not_found(title, f"text/html; charset={charset}")
+        assert means_not_found(title, f"text/html; charset={charset}")
 
 
 def test_character_cut_at_the_end_of_what_is_looked_at_does_no_harm() -> None:
     page = "<title>Страница не найдена</title>".encode()
-    assert says_not_found(page + b"x" * (16_383 - len(page)) + "я".encode())
+    assert means_not_found(page + b"x" * (16_383 - len(page)) + "я".encode())
 
 
 @table(
@@ -368,4 +368,4 @@ def test_character_cut_at_the_end_of_what_is_looked_at_does_no_harm() -> None:
 )
 def test_a_hostile_body_takes_no_time(body: bytes) -> None:
     with time_below(30):
-        assert not says_not_found(body)
+        assert not means_not_found(body)

@@ -75,7 +75,7 @@ NGINX = [
         " location / { return 503; } location = /maintenance.html { }",
         headers=HTML, state=ALLOW, why="a web page"),
     Row("S2.19-not-found-as-500", "root @root:none@; error_page 404 =500 /missing.html;",
-        status=500, headers=HTML, state=ALLOW, why='says "not found"'),
+        status=500, headers=HTML, state=ALLOW, why='with a "not found" page'),
     Row("S2.14-broken-as-500", "root @root:none@; error_page 404 =500 /maintenance.html;",
         status=500, headers=HTML, state=DISALLOW, why="HTTP 500"),
     Row("S2.4-single-page-application", "root @root:application@; location / { try_files $uri /index.html; }",
