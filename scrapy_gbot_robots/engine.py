@@ -12,11 +12,12 @@ lacks a part, one warning is logged (`warn_of_missing_parts`).
 In this module, the *room* (obeying/room.py) is the queue in which requests wait for a robots.txt. A
 *slot* is a download slot of Scrapy, usually one for each host.
 
-While a crawl runs, this module replaces three methods on the objects of that crawl:
+While a crawl runs, this module replaces two methods on the objects of that crawl:
 
 * `signals.send_catch_log`, while a robots.txt is being fetched (`Overhearing`)
 * `downloader.handlers.download_request_async` (`around_sending`)
-* `_active_downloads` of a queue on disk (`count_held`)
+
+If the scheduler has a queue on disk, `count_held` also replaces that queue's `_active_downloads`.
 
 Other modules import the following names, which Scrapy's documentation does not list, but which have
 not changed for years. In `scrapy.utils`: asyncio (AsyncioLoopingCall, call_later,

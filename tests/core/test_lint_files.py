@@ -23,7 +23,7 @@ User-agent: *
 Disallow: /cart/
 Sitemap: https://www.shop.example/sitemap.xml
 -----
-7 search engine shut out: Googlebot, Bingbot, Applebot may fetch nothing: "Disallow: /" is for them, too, as line 6 begins no new group
+7 search engine shut out: Googlebot, Bingbot, Applebot may fetch nothing: "Disallow: /" also applies to them, because line 6 does not begin a new group
 4 field of other crawlers:
 """,
     "many-slips": """\
@@ -55,7 +55,7 @@ User-agent: Googlebot
 User-agent: *
 Disallow: /
 -----
-5 search engine shut out: Googlebot, Applebot may fetch nothing: "Disallow: /" is for them, too, as line 4 begins
+5 search engine shut out: Googlebot, Applebot may fetch nothing: "Disallow: /" also applies to them, because line 4 does not begin
 1 ignored:
 5 whole site disallowed:
 """,

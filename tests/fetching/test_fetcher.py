@@ -26,9 +26,9 @@ from twisted.python.failure import Failure as TwistedFailure
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.engine import LISTENER, Overhearing
 from scrapy_gbot_robots.fetching import exchange
+from scrapy_gbot_robots.obeying.events import DECIDED
 from scrapy_gbot_robots.policy.decoding import decoded
 from scrapy_gbot_robots.policy.outcome import Failure
-from scrapy_gbot_robots.signals import robotstxt_unreachable
 
 from ..support.crawls import Pages, crawl, handler_in_use, in_reactor, own_warnings, pages, stats
 from ..support.rows import row, table
@@ -394,14 +394,15 @@ async def test_failure_and_the_end_of_redirects_are_known_as_data() -> None:
     outages: list[Any] = []
 
     def hear(answer: Any) -> None:
-        outages.append(answer.outage)
+        if answer.outage is not None:
+            outages.append(answer.outage)
 
     with (
         Site({"/robots.txt": redirect("/1"), "/1": Reply(503)}) as busy,
         Site({"/robots.txt": redirect("http://no.invalid/")}) as lost,
     ):
         urls = [busy.url("/page"), lost.url("/page")]
-        await crawl(Pages, hears={robotstxt_unreachable: hear}, urls=urls)
+        await crawl(Pages, hears={DECIDED: hear}, urls=urls)
         facts = {(each.status, each.failure, each.redirected_to) for each in outages}
         lost_at = "http://no.invalid/"
         assert facts == {(503, None, busy.url("/1")), (None, Failure.DNS, lost_at)}
