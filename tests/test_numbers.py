@@ -33,7 +33,7 @@ NUMBERS = [
     ("migration", "(`ulimit -n`), {} to", fetcher.FEWEST_SOCKETS),
     ("migration", "to {} at a time", fetcher.MOST_SOCKETS),
     ("../ARCHITECTURE", "as much as {} questions, an index finds", rules._TRIES),
-    ("lint", "Google reads the first {} bytes of a line", lines.MAX_LINE_BYTES),
+    ("lint", "The line is longer than {} bytes", lines.MAX_LINE_BYTES),
     ("semantics", "its first {} bytes decide", lines.MAX_BYTES),
     ("preferences", "within its first {} KiB", tags.MOST_HEAD_BYTES >> 10),
     ("semantics", "fails, up to {} requests of the host are forbidden", patience.GIVEN_UP),
