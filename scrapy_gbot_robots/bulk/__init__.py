@@ -1,7 +1,7 @@
-"""Many URLs at once: verdicts on columns of URLs, and lists of URLs.
+"""Judge many URLs at once, and read lists of URLs.
 
-The package uses `core`, `policy` and `experimental`, so that an answer here is the answer in a
-crawl. `judge` does not need another package; `judge_arrow` needs pyarrow.
+This package uses the same code as a crawl (`core` and `policy`), so its answers are the answers of
+a crawl. `judge` does not need another package; `judge_arrow` needs pyarrow.
 Source: the sources of `core` and `policy`.
 """
 

@@ -1,7 +1,7 @@
-"""`judge` for Arrow, which needs pyarrow.
+"""Judge the URLs in an Arrow record batch. This module needs pyarrow.
 
-`judge_arrow` takes a record batch and returns a record batch. Spark, Ray and Dask can call a
-function of this kind for each batch of a table.
+`judge_arrow` takes a record batch and returns a record batch, so Spark, Ray and Dask can call it
+for each batch of a table.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ def judge_arrow(
     access_denied: str = "allow",
     soft_404: bool = True,
 ) -> pa.RecordBatch:
-    """Judge each row of a batch: a URL, and what was served for the robots.txt of its origin.
+    """Judge the URL in each row of a batch by the robots.txt in the same row.
 
     Args:
         batch: the rows. Its columns are `url` (text, the URL of a page), `body` (binary or text)
-            and `status` (a whole number, also as text). A null `status` means that no response
-            came. Without the column `status`, each body was served with status 200, and a null
-            body means that no response came. Other columns are kept.
+            and `status` (a whole number, or its digits as text). `body` and `status` are from the
+            response for the robots.txt of the URL. A null `status` means that no response came. If
+            there is no column `status`, each body was served with status 200, and a null body means
+            that no response came. Other columns are kept.
         user_agents: one crawler or several: product tokens, User-Agent headers or `UserAgent`.
         unreachable: as the setting GBOT_ROBOTS_UNREACHABLE.
         access_denied: as the setting GBOT_ROBOTS_ACCESS_DENIED.
@@ -45,8 +46,8 @@ def judge_arrow(
         null (the text is not an http, https or ftp URL).
 
     Raises:
-        BulkError: a ValueError. A column is missing or is there twice, `url` or `body` is neither
-            text nor binary, or a column has the name of a crawler.
+        BulkError: a column is missing or occurs twice, `url` or `body` is neither text nor binary,
+            or a column has the name of a crawler. BulkError is a ValueError.
         ValueError: a value is not valid for its setting.
         TypeError: `batch` is not a record batch (a table is not one), or a status is not a number.
     """

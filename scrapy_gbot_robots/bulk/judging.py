@@ -1,9 +1,9 @@
-"""Verdicts on many URLs by the responses to the requests for their robots.txt.
+"""Judge many URLs, if the responses to the requests for their robots.txt files are known.
 
 As in a crawl, the policy decides what a status code or a failure means. Many sites serve the same
 robots.txt, and pages of many sites have the same paths. So a robots.txt is read once for all sites
-that serve it, and each path is judged once.
-Sources: the sources of policy/outages.py and core/rules.py.
+that serve it, and each path is judged once. The rules come from policy/outages.py and
+core/rules.py, which name their sources.
 """
 
 from __future__ import annotations
@@ -32,35 +32,35 @@ from ..policy.web_pages import wall_of
 
 NO = 0
 YES = 1
-UNREACHABLE = 2  # not before a definite answer comes
-NO_URL = 3  # The text has no origin.
+UNREACHABLE = 2  # The crawler must wait until the robots.txt is reachable.
+NO_URL = 3  # The text is not a URL with an origin.
 
 _MEANING = (NO, YES, UNREACHABLE, None)
 _BYTES = (bytes, bytearray, memoryview)
 _STATUS = re.compile(r"([0-9]{3})(?:\.0)?")
-_MOST_KEPT = 16  # The rules of at most this many robots.txt files are kept for the next URLs.
+_MOST_KEPT = 16  # A `Judge` keeps the rules of at most this many robots.txt files.
 _BEHIND_SCHEME = len("https://")
 
 _NO_URL = Verdict(False, None, "not a URL")
-_ANY_SITE = "http://example.com"  # completes a path to a URL
+_ANY_SITE = "http://example.com"  # This and a path make a URL.
 
 
 class BulkError(ValueError):
-    """A list of URLs or a batch cannot be used; the message names it and the reason."""
+    """An error for a list of URLs or a batch that cannot be used. The message has the reason."""
 
 
 # One decision for all URLs, or a decision for each origin.
 Decisions: TypeAlias = Decision | Mapping[Origin, Decision]
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
-# The text of the robots.txt that decides about a site, or one answer for all its URLs.
+# The basis of a site is the text of its robots.txt, or one answer for all its URLs.
 _Basis: TypeAlias = bytes | int
-# A key is a path or a URL. A value has one byte for each crawler, the answer for it.
+# A key is a path or a URL. A value contains the answers for all crawlers, one byte for each.
 _Answers: TypeAlias = "dict[str, bytes]"
 Agent: TypeAlias = "str | bytes | UserAgent"
 
 
 def origins_of(urls: Sequence[str]) -> set[Origin]:
-    """Return the origins of URLs. A text that is not a URL has no origin."""
+    """Return the set of the origins of `urls`. A text that is not a URL is left out."""
     return set(filter(None, map(_origin_of, urls)))
 
 
@@ -75,13 +75,15 @@ def _origin_of(url: str) -> Origin | None:
 
 @dataclass(eq=False)
 class Judge:
-    """Judges URLs for `crawlers`, and keeps the rules of the robots.txt files that it read last.
+    """An object that judges URLs for several crawlers.
+
+    The object keeps the rules of the robots.txt files that it has read, up to a limit.
 
     Args:
         crawlers: the crawlers.
-        policy: decides about an origin without a response.
-        max_bytes: how many bytes of a robots.txt are read.
-        overrides: the user's overrides. Those in force at `now` are applied.
+        policy: the policy for an origin without a response.
+        max_bytes: the greatest number of bytes of a robots.txt that are read; None means no limit.
+        overrides: the user's overrides. Overrides that are in force at `now` are applied.
         now: the time, in seconds since the epoch.
     """
 
@@ -94,12 +96,15 @@ class Judge:
     _rules_read: dict[bytes, list[Rules]] = field(default_factory=dict, init=False)
 
     def judged(self, urls: Sequence[str], robots: Decisions) -> list[bytearray]:
-        """Return, for each crawler, the answers for `urls` in their order, a byte for each URL.
+        """Return the answers for `urls`, as one bytearray for each crawler.
 
-        `robots` is one decision for all URLs, or a decision for each origin. The basis of a site
-        decides about all its URLs: it is the text of its robots.txt, or one answer for all of them.
-        URLs of sites with the same basis are judged together, each path once. A URL without a
-        basis, for example if an override applies to it, is judged alone, by `explained`.
+        A bytearray contains one answer for each URL, in the order of `urls`. `robots` is one
+        decision for all URLs, or a mapping from origins to decisions.
+
+        The basis of a site is the text of its robots.txt, or one answer for all its URLs. All URLs
+        of all sites with the same basis are judged together, and each path is judged only once.
+        Some URLs have no basis, for example because an override applies to them. Each of these URLs
+        is judged separately, by `explained`.
         """
         allowed = bytes([YES]) * len(self.crawlers)
         answers_by_basis: defaultdict[_Basis | None, _Answers] = defaultdict(dict)
@@ -132,11 +137,11 @@ class Judge:
         return [row_by_row[number :: len(allowed)] for number in range(len(allowed))]
 
     def _basis(self, beginning: str, robots: Decisions) -> _Basis | None:
-        """Return the basis of all URLs that begin with `beginning`; None if there is none.
+        """Return the basis of all URLs that begin with `beginning`; None if they have no basis.
 
-        There is none if the URLs may belong to several sites, or if an override applies. They
-        belong to one site if `beginning` is scheme, authority and a slash, and clients read it as
-        written.
+        The URLs have no basis if an override applies to them, or if they may belong to several
+        sites. They belong to one site if `beginning` consists of scheme, authority and a slash, and
+        if clients send `beginning` as written.
         """
         if prefix_of(beginning) != beginning or as_sent(beginning) != beginning:
             return None
@@ -146,10 +151,10 @@ class Judge:
         return _basis_of(self._decision(origin, robots))
 
     def _judge_paths(self, answers: _Answers, basis: _Basis) -> None:
-        """Change the answers for paths, which are all YES before.
+        """Set the answers for paths. Before the call, every answer is YES.
 
-        `basis` is one answer for all paths, or the text of a robots.txt. The paths that its rules
-        disallow get NO.
+        `basis` is one answer for all paths, or the text of a robots.txt. If it is a text, the
+        answer becomes NO for each path that the rules in the text disallow.
         """
         if isinstance(basis, int):
             paths_by_crawler = [set(answers)] * len(self.crawlers)
@@ -168,7 +173,7 @@ class Judge:
                 answers[path] = bytes(of_crawlers)
 
     def explained(self, url: str, robots: Decisions) -> list[tuple[int, Verdict]]:
-        """Return, for each crawler, the answer for a URL, and the verdict that explains it."""
+        """Return a pair for each crawler: the answer for a URL, and the verdict behind it."""
         origin = _origin_of(url)
         if origin is None:
             return [(NO_URL, _NO_URL)] * len(self.crawlers)
@@ -186,7 +191,10 @@ class Judge:
         return explained
 
     def _decision(self, origin: Origin, robots: Decisions) -> Decision:
-        """Return the decision for `origin`. If `robots` has none, no response has come."""
+        """Return the decision for `origin`.
+
+        If `robots` has no decision for `origin`, the policy decides as if no response had come.
+        """
         if isinstance(robots, Decision):
             return robots
         decision = robots.get(origin)
@@ -195,7 +203,10 @@ class Judge:
         return decision
 
     def _rules(self, body: bytes) -> list[Rules]:
-        """Return each crawler's rules in a robots.txt. It is parsed unless the rules are kept."""
+        """Return the rules of a robots.txt for each crawler.
+
+        The text is parsed only if the rules were not kept from an earlier call.
+        """
         rules = self._rules_read.get(body)
         if rules is None:
             parsed = RobotsTxt.parse(body, max_bytes=self.max_bytes)
@@ -207,7 +218,7 @@ class Judge:
 
 
 def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
-    """Return the decision on a robots.txt if only this response is known.
+    """Return the decision of the policy on an origin, from one response for its robots.txt.
 
     Args:
         status: the status code; None if no response came.
@@ -216,8 +227,9 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
     """
     outcome: Outcome = Unreachable("no answer")
     if status is not None:
-        # With "allow" it makes no difference whether this is a wall: a wall allows everything, and
-        # so do the rules in its text, because it has no line for a crawler.
+        # A wall is a page of a bot protection in place of the robots.txt. If the policy for denied
+        # access is "allow", a wall allows everything. The text of a wall has no rules, so reading
+        # it as a robots.txt allows everything as well.
         has_wall = policy.access_denied != "allow" and wall_of(status, {}, body) != ""
         if meaning_of(status) is Fetched and not has_wall:  # a short cut for most responses
             copy = Copy(Kind.RULES, status, "", body, False, "", 0.0, 0.0)
@@ -227,14 +239,14 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
 
 
 def _text_of(decision: Decision) -> bytes:
-    """Return the text of the rules that decide; b"" if rules do not decide."""
+    """Return the text of the robots.txt whose rules decide; b"" if no rules decide."""
     if decision.state is not State.RULES or decision.copy is None:
         return b""
     return decision.copy.body
 
 
 def _basis_of(decision: Decision) -> _Basis:
-    """Return the text of the rules that decide, or the answer for all URLs."""
+    """Return the text of the robots.txt whose rules decide, or one answer for all URLs."""
     if decision.state is State.RULES:
         return _text_of(decision)
     if decision.state is State.FULL_ALLOW:
@@ -270,7 +282,7 @@ def judge(
         robots: the responses to the requests for robots.txt: a mapping from origins (`Origin`, or
             any URL of the origin), or a list with a response for each URL. A response is a status
             and a body, or a body that was served with status 200, or None if no response came. A
-            status may be text, such as "200". No response came for an origin that is missing.
+            status may be text, such as "200". If an origin is missing, no response came.
         user_agents: one crawler or several: product tokens, User-Agent headers or `UserAgent`.
         unreachable: as the setting GBOT_ROBOTS_UNREACHABLE.
         access_denied: as the setting GBOT_ROBOTS_ACCESS_DENIED.
@@ -330,9 +342,10 @@ def _crawler_of(user_agent: Agent) -> UserAgent:
 def _judged_by_rows(
     judge_of_all: Judge, urls: Sequence[str], robots: Sequence[Robots]
 ) -> list[bytearray]:
-    """Return, for each crawler, the answers for `urls`. `robots` has a response for each URL.
+    """Return the answers for `urls`, as one bytearray for each crawler.
 
-    Raises ValueError if the columns differ in length.
+    `robots` has one response for each URL. Raises ValueError if `urls` and `robots` differ in
+    length.
     """
     if len(robots) != len(urls):
         raise ValueError(
@@ -352,9 +365,9 @@ def _judged_by_rows(
 
 
 def _response_in(robots: Robots) -> tuple[int | None, bytes]:
-    """Return the status and the body of a response.
+    """Return the status and the body of a response. The status is None if no response came.
 
-    Raises TypeError for a value of another type.
+    Raises TypeError if `robots` is not a response.
     """
     if _is_missing(robots):
         return None, b""

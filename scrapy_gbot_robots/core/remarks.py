@@ -588,9 +588,9 @@ def _on_no_agent(text: str) -> Odd:
 def _on_cut_agent(text: str, user_agent: str) -> Odd:
     """Check the value of a user-agent line if Google's parser reads only its beginning.
 
-    `text` is the value, and `user_agent` is the beginning.
-    The whole value is not the name of a known crawler. If the beginning or another part of the
-    value is the name of a known crawler, the finding is an error. Otherwise it is a note.
+    `text` is the value, and `user_agent` is the beginning. The whole value is not the name of a
+    known crawler. If the beginning or another part of the value is the name of a known crawler, the
+    finding is an error. Otherwise it is a note.
     """
     words = [product_token(text), *_BETWEEN_NAMES.split(text)]
     unread = [word for word in words if is_known(word) and word.lower() != user_agent]

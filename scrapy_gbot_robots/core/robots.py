@@ -1,19 +1,20 @@
-"""RobotsTxt: one robots.txt, with verdicts, rules, sitemaps and other lines.
+"""Parse one robots.txt, and answer questions about its rules, sitemaps and other lines.
 
-There are two ways to read a body. The fast way is for crawls: bytes -> one crawler's rules
-(crawler_groups.py, rules.py) -> Verdict, and bytes -> sitemaps. The careful way reads everything,
-and is the specification of the fast way: bytes -> lines (lines.py) -> groups, and remarks
-(remarks.py).
+`RobotsTxt` reads the bytes in two ways. The fast way is for crawls. It reads only the rules of one
+crawler (crawler_groups.py, rules.py) or only the sitemap lines. The careful way reads all lines
+(lines.py), and finds groups and remarks (remarks.py). It is the specification of the fast way.
 
-A group is a run of user-agent lines and the rules after it. Only allow and disallow lines end the
-run; blank, sitemap, unknown and unreadable lines do not. Groups that name the same user agent are
-merged later. A named group and the group of "*" are never merged. Sitemap lines do not belong to a
-group.
+A group consists of a run of user-agent lines, and the rules after this run. Only allow and disallow
+lines end the run. Blank lines, sitemap lines, and lines that are unknown or cannot be read do not
+end the run. Groups that name the same user agent are merged later. The group of "*" is never merged
+with the group of another user agent. Sitemap lines do not belong to a group.
 
-A part of the file is read only when a caller asks for it. No bytes raise an exception; anything odd
+A part of the file is read only when a caller asks for it. Any bytes are valid, and anything odd
 becomes a remark.
-Source: RFC 9309 2.2.1; Google's page ("Grouping of lines and rules", "Order of precedence for user
-agents", "sitemap"); sitemaps.org; and where these are silent Google's parser.
+
+The sources are RFC 9309 2.2.1, Google's page ("Grouping of lines and rules", "Order of precedence
+for user agents", "sitemap") and sitemaps.org. For questions that these sources leave open, Google's
+parser is the source.
 """
 
 from __future__ import annotations
@@ -45,17 +46,17 @@ if TYPE_CHECKING:
     from .preferences import Preferences
     from .remarks import Finding
 
-_MOST_AGENTS = 100  # the rules of at most this many user agents are kept at a time
+_MOST_AGENTS = 100  # A `RobotsTxt` keeps the rules of at most this many user agents at a time.
 _USAGE = b"content-usage"
-_BEGIN = b"site"  # the beginning of each name of the sitemap field
+_BEGIN = b"site"  # All names of the sitemap field begin with this text.
 
 
 class Group(NamedTuple):
-    """User agents and the rules that they share.
+    """A group of a robots.txt, which consists of user agents and their rules.
 
     Attributes:
-        user_agents: product tokens in lower case, or "*", each with the number of the line that
-            first names it.
+        user_agents: the user agents, each with the number of the first line that names it. A user
+            agent is a product token in lower case, or "*".
         rules: the rules in file order.
     """
 
@@ -64,13 +65,13 @@ class Group(NamedTuple):
 
 
 class FieldLine(NamedTuple):
-    """A line of any field.
+    """A line with the field for which a caller asked.
 
     Attributes:
         line: the line number, from 1.
         value: the value as text. Bytes that are not UTF-8 are replaced by U+FFFD.
-        user_agents: the user agents of the group, product tokens in lower case or "*"; () before
-            the first group.
+        user_agents: the user agents of the line's group, which are product tokens in lower case, or
+            "*"; () if the line is before the first group.
     """
 
     line: int
@@ -93,7 +94,7 @@ class SitemapLine(NamedTuple):
 
 
 class RobotsTxt:
-    r"""One robots.txt, for every crawler. `RobotsTxt.parse` makes it from bytes.
+    r"""A parsed robots.txt. `RobotsTxt.parse` makes one from the bytes of a file.
 
     >>> from scrapy_gbot_robots import RobotsTxt
     >>> robots = RobotsTxt.parse(b"User-agent: *\nDisallow: /cart\nAllow: /cart/help")
@@ -108,11 +109,12 @@ class RobotsTxt:
     def __init__(self, body: bytes, cut: bool) -> None:
         self._body = body
         self._rules: dict[str | bytes | UserAgent, Rules] = {}
-        # True if bytes after the size limit were left out (Google's page, "File format").
+        # True if the file is longer than `body`. The rest is ignored (Google's page, "File
+        # format").
         self._cut = cut
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle only the bytes, because everything else can be read from them again."""
+        """Pickle only the bytes, because the rules can be read from the bytes again."""
         return RobotsTxt, (self._body, self._cut)
 
     def __repr__(self) -> str:
@@ -126,7 +128,7 @@ class RobotsTxt:
         max_bytes: int | None = MAX_BYTES,
         cut: bool = False,
     ) -> RobotsTxt:
-        r"""Return the robots.txt with these bytes. Any bytes are valid.
+        r"""Parse the bytes of a robots.txt. Any bytes are valid.
 
         >>> from scrapy_gbot_robots import RobotsTxt
         >>> RobotsTxt.parse(b"User-agent: *\nDisallow: /cart")
@@ -137,9 +139,9 @@ class RobotsTxt:
 
         Args:
             body: the bytes of the file, without content coding.
-            max_bytes: the rest of `body` is ignored. The default is Google's limit, 500 KiB; None
-                means no limit.
-            cut: whether the server sent more bytes than `body` has.
+            max_bytes: the greatest number of bytes that are read. The rest of `body` is ignored.
+                The default is Google's limit, 500 KiB; None means no limit.
+            cut: whether the server sent more bytes than `body` contains.
 
         Raises:
             TypeError: `body` is not bytes.
@@ -154,8 +156,8 @@ class RobotsTxt:
     def allowed(self, url: str | bytes, user_agent: str | bytes | UserAgent) -> bool:
         r"""Return whether a crawler may fetch `url`.
 
-        The result is the `allowed` of `verdict`, but this method is faster. For the arguments see
-        `verdict`.
+        The result is the same as `verdict(url, user_agent).allowed`, but this method is faster. For
+        the arguments see `verdict`.
 
         >>> from scrapy_gbot_robots import RobotsTxt
         >>> robots = RobotsTxt.parse(b"User-agent: *\nDisallow: /*.pdf$")
@@ -185,10 +187,11 @@ class RobotsTxt:
 
         Args:
             url: a URL or a path. Only its path and query are compared with the rules, as written.
-            user_agent: a product token or a User-Agent header, or a `UserAgent`. A token or a
-                header as text means the groups of its one token, and of "*" if no group names the
-                token (RFC 9309 2.2.1). Text without a token, such as " ", means the groups of "*".
-                A `UserAgent` falls back from token to token, and last to "*".
+            user_agent: a product token, a User-Agent header or a `UserAgent`. If it is a token or a
+                header, the crawler follows the groups of this token, or the groups of "*" if no
+                group names the token (RFC 9309 2.2.1). If it is a text without a token, such as
+                " ", the crawler follows the groups of "*". A `UserAgent` falls back from each token
+                to the next token, and from the last token to "*".
 
         Raises:
             TypeError: `url` or `user_agent` has another type.
@@ -198,8 +201,8 @@ class RobotsTxt:
     def rules_for(self, user_agent: str | bytes | UserAgent) -> Rules:
         r"""Return the merged rules that a crawler follows.
 
-        A caller with many URLs for one crawler can ask the rules directly. The rules do not keep
-        this object in memory. `user_agent` is as for `verdict`.
+        If a caller has many URLs for one crawler, asking the rules is faster than asking this
+        object. The rules do not keep this object in memory. For `user_agent` see `verdict`.
 
         >>> from scrapy_gbot_robots import RobotsTxt
         >>> robots = RobotsTxt.parse(b"User-agent: mybot\nCrawl-delay: 2\nDisallow: /cart")
@@ -218,31 +221,32 @@ class RobotsTxt:
     def crawl_delay(self, user_agent: str | bytes | UserAgent) -> float | None:
         """Return the crawl delay for a crawler, in seconds; None if there is none.
 
-        Google ignores this field. `user_agent` is as for `verdict`.
+        Google ignores crawl delays. For `user_agent` see `verdict`.
         """
         return self.rules_for(user_agent).crawl_delay
 
     def preferences(self, url: str | bytes, user_agent: str | bytes | UserAgent) -> Preferences:
         """Return the site's preferences about the use of the content of `url`.
 
-        They come from the `Content-Usage` and `Content-Signal` lines of the crawler's group, and
-        from `Content-Signal` lines before the first group. A URL that is disallowed has no
-        preferences. Experimental: both fields are drafts. The arguments are as for `verdict`.
+        The preferences come from the `Content-Usage` and `Content-Signal` lines of the crawler's
+        group, and from the `Content-Signal` lines before the first group. If `url` is disallowed,
+        there are no preferences. This method is experimental, because both fields are drafts. For
+        the arguments see `verdict`.
         """
         return preferences_of(self.rules_for(user_agent), url)
 
     def fields(self, name: str) -> tuple[FieldLine, ...]:
-        """Return all lines of the field `name` in file order, with the user agents of their groups.
+        """Return all lines with the field `name` in file order, and the user agents of each line.
 
-        The case of `name` does not matter. For the field `Content-Usage`, not only a rule but also
-        a line of this field ends the run of user-agent lines above it.
+        The case of `name` does not matter. A rule ends the run of user-agent lines above the rule.
+        If `name` is `Content-Usage`, a line with this field ends the run above it as well.
         """
         key = name.lower().encode("utf-8", "replace")
         matching: list[tuple[Line, Group]] = []
         for line, group in _with_groups(self, ended_by_usage=key == _USAGE):
             if line.key.lower() == key and line.flags & HAS_DIRECTIVE:
                 matching.append((line, group))
-        # Lines of one group share a tuple, because a group may have thousands of user agents.
+        # A group may have thousands of user agents, so the lines of a group share one tuple.
         groups = {id(group): group for _, group in matching}
         user_agents = {identity: tuple(group.user_agents) for identity, group in groups.items()}
         lines: list[FieldLine] = []
@@ -253,17 +257,19 @@ class RobotsTxt:
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
-        """Everything odd in single lines, in file order.
+        """The findings about single lines, in file order.
 
-        The command `lint` finds more, because it also compares lines with each other.
+        The command `lint` finds more, because it compares the lines with one another as well.
         """
-        from .remarks import remarks_on  # noqa: PLC0415 - a crawl never asks for this
+        from .remarks import remarks_on  # noqa: PLC0415 - a crawl does not need the module
 
         return tuple(remarks_on(lines_of(self), self._body, cut=self._cut))
 
     @property
     def sitemaps(self) -> tuple[str, ...]:
-        r"""The absolute http, https and ftp URLs of the sitemap lines, in file order, each once.
+        r"""The URLs of the sitemap lines in file order, without duplicates.
+
+        Only absolute http, https and ftp URLs are included.
 
         >>> from scrapy_gbot_robots import RobotsTxt
         >>> RobotsTxt.parse(b"Sitemap: https://example.com/a.xml\nSitemap: /b.xml").sitemaps
@@ -273,11 +279,11 @@ class RobotsTxt:
         return tuple(dict.fromkeys(urls))
 
 
-# Functions for the plugin, which users of `RobotsTxt` do not need.
+# The following functions are for the plugin. Users of `RobotsTxt` do not need them.
 
 
 def lines_of(robotstxt: RobotsTxt) -> list[Line]:
-    """Return all lines; kind, flags, key and value are as in the line report of Google's parser."""
+    """Return all lines, as in the line report of Google's parser."""
     return list(read_lines(robotstxt._body))  # noqa: SLF001
 
 
@@ -290,11 +296,12 @@ def groups_of(robotstxt: RobotsTxt) -> list[Group]:
 def _with_groups(
     robotstxt: RobotsTxt, *, ended_by_usage: bool = False
 ) -> Iterator[tuple[Line, Group]]:
-    """Yield each line with its group. Later lines may still add to that group.
+    """Yield each line with its group. Later lines may add user agents and rules to this group.
 
-    Lines before the first user-agent line have a group without user agents, and rules there are
-    ignored (RFC 9309 2.2.2). The groups are Google's groups, unless `ended_by_usage` is true. With
-    it, `Content-Usage` lines also end a run of user-agent lines (draft-ietf-aipref-attach-05, 3).
+    Lines before the first user-agent line have a group without user agents. Rules before the first
+    user-agent line are ignored (RFC 9309 2.2.2). By default, the groups are those that Google's
+    parser finds. If `ended_by_usage` is true, `Content-Usage` lines end a run of user-agent lines
+    as well (draft-ietf-aipref-attach-05, 3).
     """
     group = Group({}, [])
     has_usage = False
@@ -313,7 +320,10 @@ def _with_groups(
 
 
 def groups_by_agent(groups: Iterable[Group]) -> dict[str, tuple[int, ...]]:
-    """Return, for each user agent, the numbers of its groups, which are merged (RFC 9309 2.2.1)."""
+    """Return the numbers of the groups of each user agent, from 0.
+
+    Groups for the same user agent are merged later (RFC 9309 2.2.1).
+    """
     named: dict[str, list[int]] = {}
     for number, group in enumerate(groups):
         for user_agent in filter(None, group.user_agents):
@@ -322,23 +332,24 @@ def groups_by_agent(groups: Iterable[Group]) -> dict[str, tuple[int, ...]]:
 
 
 def every_group_of(robotstxt: RobotsTxt) -> EveryGroup:
-    """Read the rules of all user agents at once.
+    """Return the groups of all user agents.
 
-    For many user agents this is faster than `rules_for` for each.
+    For many user agents, this function is faster than calling `rules_for` for each of them.
     """
     return EveryGroup(robotstxt._body)  # noqa: SLF001
 
 
 def may_list_sitemaps(robotstxt: RobotsTxt) -> bool:
-    """Return whether there may be sitemap lines.
+    """Return whether a robots.txt may contain sitemap lines.
 
-    False is certain, because the file does not contain the beginning of the field's name.
+    If the result is False, the file certainly contains no sitemap line, because it does not contain
+    the beginning of the field name.
     """
     return _BEGIN in robotstxt._body.lower()  # noqa: SLF001
 
 
 def sitemap_lines_of(robotstxt: RobotsTxt) -> list[SitemapLine]:
-    """Return all sitemap lines in file order, including malformed ones.
+    """Return all sitemap lines in file order, including lines without a valid URL.
 
     Sitemap lines do not belong to a group (Google's page).
     """
@@ -358,13 +369,13 @@ def sitemap_lines_of(robotstxt: RobotsTxt) -> list[SitemapLine]:
 
 
 def is_cut(robotstxt: RobotsTxt) -> bool:
-    """Return whether the server sent more bytes than were parsed."""
+    """Return whether the server sent more bytes than the parser read."""
     return robotstxt._cut  # noqa: SLF001 - as above
 
 
 def size_of(robotstxt: RobotsTxt) -> int:
-    """Return how many bytes were parsed.
+    """Return the number of bytes that the parser read.
 
-    A caller can tell from this number whether reading the lines takes long.
+    With this number a caller can estimate how long reading the lines takes.
     """
     return len(robotstxt._body)  # noqa: SLF001 - as above
