@@ -1,4 +1,4 @@
-"""Waiting, threads and background work under any reactor, and without a reactor.
+"""Wait, use threads and run background work, under any reactor and without a reactor.
 
 Under the asyncio reactor, and without a reactor, a coroutine of Scrapy may await only asyncio
 futures. Under another reactor it may await only Deferreds. A coroutine may await everything in this

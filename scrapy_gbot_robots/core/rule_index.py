@@ -1,4 +1,4 @@
-"""An index that finds which of many rules decides about a path, without trying all of them.
+"""Build an index that finds the rule that decides for a path, without trying all the rules.
 
 Source: Google's page, "Order of precedence for rules": of the rules that match, the longest pattern
 decides, and allow wins a tie. Of equal rules, the first one is named.

@@ -1,4 +1,4 @@
-"""The rules that one crawler follows, and their verdict on a URL.
+"""Hold the rules that one crawler follows, and return their verdict on a URL.
 
 Of the rules that match, the most specific rule decides: the rule with the longest pattern, in bytes
 after escaping. If an allow and a disallow rule are equally long, the allow rule wins. Of equal
@@ -192,7 +192,7 @@ class Rules:
         return verdict
 
     def _verdict_of(self, precedence: int, disallowing: int) -> Verdict:
-        """Return the verdict of the rule with that precedence.
+        """Return the verdict of the rule with the precedence `precedence`.
 
         `disallowing` is the highest precedence of a disallow rule that matches, or `NO_RULE`.
         """
@@ -262,7 +262,7 @@ class Rules:
 
 
 def weight_of(rules: Rules) -> int:
-    """Return how many bytes of memory `rules` take at most, with their index.
+    """Return the greatest number of bytes of memory that `rules` and their index take.
 
     The number is an estimate from measurements.
     """

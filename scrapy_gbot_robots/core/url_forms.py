@@ -1,4 +1,4 @@
-"""The forms in which clients may send a URL. The server sees only the form that was sent.
+"""Find the forms in which clients may send a URL, and judge the URL in all these forms.
 
 Scrapy's default download handler sends a URL nearly as written: it only leaves out an empty query,
 and a `;` at the end of the path. Other handlers normalise more. They remove dot segments, decode
@@ -6,8 +6,8 @@ unneeded escapes, or escape characters that a URL may not contain. With them, `/
 `/%70rivate` arrive as `/private`. So a URL is judged in every form that a client may send, and is
 disallowed if one of these forms is disallowed.
 
-Boundary: nothing is sent. Escapes of `/`, of `%` and of bytes past ASCII are never decoded, because
-no client does that.
+This module does not send anything. It never decodes escapes of `/`, of `%` and of bytes past ASCII,
+because clients do not decode them.
 Sources: RFC 3986 5.2.4 and 6.2.2 (dot segments, escapes); url.spec.whatwg.org ("basic URL parser")
 for browsers; what urllib.parse (Twisted), yarl (aiohttp), httpx and urllib3 do.
 """

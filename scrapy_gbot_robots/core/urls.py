@@ -1,7 +1,7 @@
-"""URLs: the origin that a robots.txt covers, the path that is compared with rules, and escaping.
+"""Find the origin of a URL and the path that is compared with rules, and percent-encode text.
 
-Boundary: nothing is fetched, and no name is resolved. `..` and `//` stay as written, as in Google's
-parser.
+This module does not fetch anything, and does not resolve names. `..` and `//` in a path stay as
+written, as in Google's parser.
 Source: RFC 9309 2.2.2 and 2.3, Google's page ("File location & range of validity"), and Google's
 parser for the path of odd URLs; for hosts the URL standard (url.spec.whatwg.org).
 """
