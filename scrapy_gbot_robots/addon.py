@@ -150,7 +150,7 @@ def _keep_priority(settings: BaseSettings, name: str, value: object) -> None:
 
 
 def _loaded(name: Any) -> Any:
-    """The component with the path `name`; `name` itself if it cannot be loaded.
+    """Return the component with the path `name`; `name` itself if it cannot be loaded.
 
     A wrong path is not an error here, because Scrapy does not load a component that is off.
     """

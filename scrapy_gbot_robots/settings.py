@@ -159,17 +159,17 @@ def _is_record(path: Path) -> bool:
 
 
 def at_least(least: int) -> ValueType:
-    """The whole numbers from `least` upwards."""
+    """Return the whole numbers from `least` upwards."""
     return ValueType(f"a whole number >= {least}", _whole_number, lambda number: number >= least)
 
 
 def one_of(*names: str) -> ValueType:
-    """The strings in `names`."""
+    """Return the strings in `names`."""
     return ValueType(f"one of {', '.join(map(repr, names))}", _text, lambda name: name in names)
 
 
 def redis_url_of_project(settings: Words) -> str:
-    """The URL that scrapy-redis would use."""
+    """Return the URL that scrapy-redis would use."""
     return str(settings.get("REDIS_URL") or "redis://localhost:6379/0")
 
 
@@ -341,7 +341,7 @@ class GbotSettings:
 
 
 def _name_of(field_name: str) -> str:
-    """The setting's name, as users write it."""
+    """Return the setting's name, as users write it."""
     return PREFIX + field_name.upper()
 
 

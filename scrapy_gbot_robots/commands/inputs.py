@@ -70,7 +70,7 @@ def add_shared(parser: Any, *names: str) -> None:
 
 
 def is_url(text: str) -> bool:
-    """Whether `text` is an absolute URL, and not a path or host."""
+    """Return whether `text` is an absolute URL, and not a path or host."""
     return "://" in text
 
 

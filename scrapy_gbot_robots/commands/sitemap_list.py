@@ -29,7 +29,7 @@ _LISTS = (".csv", ".jsonl")
 
 
 def is_sitemap(name: str, file: Any) -> bool:
-    """Whether an open file is a sitemap (gzip or markup) and not a list of URLs."""
+    """Return whether an open file is a sitemap (gzip or markup) and not a list of URLs."""
     if name.lower().endswith(_LISTS):
         return False
     try:
@@ -79,7 +79,7 @@ class SitemapList:
         self._urls_of_files: dict[Path, str] = {}
 
     def has_to_fetch(self) -> bool:
-        """Whether a sitemap has to be fetched, because it is not a file."""
+        """Return whether a sitemap has to be fetched, because it is not a file."""
         if self._folder is None:
             return True
         reader = SitemapReader(self._body)

@@ -59,7 +59,7 @@ class RobotsFile:
         return {"file": self.where}
 
     def in_words(self) -> Iterable[tuple[str, str]]:
-        """The facts about the file, for people: none but its name."""
+        """Return the facts about the file, for people: none but its name."""
         return ()
 
     def verdicts(

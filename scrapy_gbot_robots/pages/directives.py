@@ -156,7 +156,7 @@ def _limit_as_number(text: str) -> float:
 
 
 def directives_of(response: Response, names: Iterable[str]) -> Directives:
-    """The directives in the headers of `response` and, if it is an HTML page, in its head.
+    """Return the directives in the headers of `response` and, if it is an HTML page, in its head.
 
     Args:
         response: as downloaded.
@@ -171,7 +171,7 @@ def directives_of(response: Response, names: Iterable[str]) -> Directives:
 
 
 def contents_of_tags(page: TextResponse, names: Collection[str]) -> list[str]:
-    """The content of each meta tag in the head of `page` with one of `names`.
+    """Return the content of each meta tag in the head of `page` with one of `names`.
 
     The names are in lower case.
     """
@@ -206,7 +206,7 @@ def _contents(start: bytes, names: Collection[str]) -> Iterator[str]:
 
 
 def links_not_to_follow(response: TextResponse, *, whole_page: bool = False) -> set[str]:
-    """The URLs, without fragments, of the links that a page asks not to follow.
+    """Return the URLs, without fragments, of the links that a page asks not to follow.
 
     The set contains each URL as written and in canonical form, because
     `LinkExtractor(canonicalize=True)` makes requests from the canonical form. It does not contain a

@@ -49,7 +49,7 @@ class ForbiddingRule(NamedTuple):
     group: str | None
 
     def __str__(self) -> str:
-        """The rule and its place, in one line."""
+        """Return the rule and its place, in one line."""
         return f'"{self.rule}" in {self.origin.robots_url} (line {self.rule.line})'
 
 
@@ -105,7 +105,7 @@ class CrawlCounts:
         self.origins[answer.origin] = (state, answer.status, why, instead, cause)
 
     def row(self, origin: Origin) -> OriginRow:
-        """The facts about an origin that was counted."""
+        """Return the facts about an origin that was counted."""
         return OriginRow._make(self.origins[origin])
 
     def count_forbidden(self, request: Request, error: ForbiddenByRobotsTxt) -> None:

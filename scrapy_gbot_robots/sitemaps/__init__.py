@@ -1,6 +1,6 @@
-"""`Sitemap:` lines become requests of the crawl, and `RobotsSitemapSpider` turns hosts into pages.
+"""Crawls the sitemaps that robots.txt files list, and the pages that these sitemaps list.
 
-This package uses `fetching` and Scrapy's signals. It never uses `obeying`, whose answers reach it
-as responses.
-Source: Google's page, "sitemap"; sitemaps.org's protocol.
+This package uses the package `fetching` and Scrapy's signals. It does not import the package
+`obeying`. If a spider requests a robots.txt, `obeying` answers with a Scrapy response.
+Sources: the section "sitemap" of Google's robots.txt specification; the protocol of sitemaps.org.
 """

@@ -1,11 +1,13 @@
-"""SitemapDiscovery: collects the sitemaps that robots.txt files list, and feeds a SitemapSpider.
+"""Collects the sitemaps that robots.txt files list, and schedules them for a SitemapSpider.
 
-It listens to the signal `robotstxt_known` and does not depend on the middleware that sends it.
-`SitemapFeed` finds out which sitemaps are new, shows each to handlers, then schedules it as if the
-spider had listed it. Scrapy's duplicate filter makes sure that each sitemap is requested once, also
-across a JOBDIR and a fleet. The functions at the end decide which spiders are fed, and how they
-make requests.
-Source: Google's page, "sitemap".
+To feed a spider means to schedule requests for sitemaps whose responses go to the spider, although
+the spider's code did not make these requests.
+
+The extension `SitemapDiscovery` handles the signal `robotstxt_known`, whoever sends it.
+`SitemapFeed` sends the signal `sitemap_found` for each new sitemap, and schedules the request.
+Scrapy's duplicate filter ensures that each sitemap is requested only once, even if the crawl is
+resumed from a JOBDIR, or several processes share its queue.
+Source: the section "sitemap" of Google's robots.txt specification.
 """
 
 from __future__ import annotations
@@ -32,9 +34,9 @@ from ..settings import GbotSettings
 from ..signals import robotstxt_known, sitemap_found
 from .urls import RULES, FoundSitemap, Skipped, UrlCheck
 
-# How many characters all kept URLs may have together, those of the robots.txt files included.
+# The greatest total length of the URLs that are kept, of sitemaps and of robots.txt files.
 _MOST_CHARS = 16 * 2**20
-# A longer robots.txt is read in a thread, because reading it may take milliseconds.
+# The sitemap lines of a longer robots.txt are read in a thread, because that may take milliseconds.
 _READ_IN_THREAD_BYTES = 4 * 2**10
 
 _NOTHING_FED = (
@@ -46,10 +48,12 @@ logger = logging.getLogger(__name__)
 
 
 class SitemapDiscovery:
-    """The extension. `GBOT_ROBOTS_SITEMAPS` decides what becomes of found sitemaps.
+    """The extension that finds sitemaps in robots.txt files.
 
-    With "auto" and "feed" it feeds a SitemapSpider other than RobotsSitemapSpider; with "auto" only
-    one that does not find its pages in another way. For all other spiders it only collects.
+    If `GBOT_ROBOTS_SITEMAPS` is "feed", the sitemaps are fed to a SitemapSpider. If it is "auto",
+    they are fed only to a SitemapSpider that does not find its pages in another way. For other
+    spiders, the extension only collects the URLs in `found`. A RobotsSitemapSpider requests its
+    sitemaps by itself.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
@@ -57,7 +61,7 @@ class SitemapDiscovery:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make the extension. It listens unless the spider requests its hosts' sitemaps by itself.
+        """Make the extension. It handles no signals if the spider is a RobotsSitemapSpider.
 
         Raises:
             NotConfigured: GBOT_ROBOTS_SITEMAPS is "off".
@@ -75,29 +79,28 @@ class SitemapDiscovery:
     def found(self) -> Mapping[str, list[str]]:
         """The URLs of the found sitemaps, by the URL of the robots.txt that lists them.
 
-        The last 16 MiB of URLs are kept. Origins that list no sitemap are left out.
+        If all URLs together are longer than 16 MiB, the oldest ones are missing.
         """
         return {robots_url: [*urls] for robots_url, urls in self.feed.chosen.items() if urls}
 
 
 class SitemapFeed:
-    """The sitemaps that the robots.txt files of one crawl list, and their way into the crawl.
+    """Chooses sitemaps from the robots.txt files of one crawl, and schedules requests for them.
 
-    `SitemapDiscovery` and `RobotsSitemapSpider` share it.
+    `SitemapDiscovery` and `RobotsSitemapSpider` share the feed of a crawl.
 
     Attributes:
-        may_feed: whether the spider's class may be fed.
-        check: decides which URLs may be followed.
-        chosen: the URLs of the sitemaps that were chosen so far, by the URL of the robots.txt that
-            lists them, at most `_MOST_CHARS` characters in all. The robots.txt that was met first
-            comes first.
-        request_meta: the meta of each request for a sitemap file.
-        leads_on: whether the crawl has requested anything but the robots.txt files that it reads
-            sitemaps from.
+        may_feed: whether sitemaps may be fed to a spider of this class.
+        check: checks the URLs of sitemaps.
+        chosen: the URLs of the chosen sitemaps, by the URL of the robots.txt that lists them; the
+            oldest robots.txt comes first.
+        request_meta: the meta of each request for a sitemap.
+        leads_on: whether the crawl has requested a sitemap or a page, and not only robots.txt
+            files.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
-        """Make the feed; connect the spider's method `sitemap_found`, if any, to that signal."""
+        """Make the feed. A method `sitemap_found` of the spider becomes a handler of the signal."""
         self._crawler = crawler
         self._mode = settings.sitemaps
         self.may_feed = may_be_fed(crawler, settings)
@@ -117,11 +120,11 @@ class SitemapFeed:
 
     @cached_property
     def is_open(self) -> bool:
-        """Whether a SitemapSpider is fed the sitemaps that its crawl finds.
+        """Whether sitemaps are fed to the spider, which must be a SitemapSpider.
 
-        With "feed" it always is. With "auto" it is not fed if it finds its pages in another way:
-        if it names a sitemap that is not a robots.txt, or if it is also a CrawlSpider and names no
-        sitemap.
+        With GBOT_ROBOTS_SITEMAPS "feed", it is True. With "auto", it is False if the spider finds
+        its pages in another way, because its `sitemap_urls` contain a sitemap and not only
+        robots.txt files, or because it is also a CrawlSpider and has no `sitemap_urls`.
         """
         if self._mode == "feed":
             return True
@@ -131,40 +134,42 @@ class SitemapFeed:
 
     @cached_property
     def home(self) -> Mapping[Origin, None]:
-        """The origins of the spider's `start_urls`, else of its `allowed_domains`, by https.
+        """The origins of `start_urls` or, if there are none, of `allowed_domains` by https.
 
-        A spider without start requests starts from their robots.txt files, in this order.
+        If the spider has no start requests, the crawl starts with the robots.txt files of these
+        origins, in this order.
 
         Raises:
-            ValueError: one of these is not a URL or domain.
+            ValueError: the spider's `start_urls` or `allowed_domains` contain an invalid URL or
+            domain.
         """
         urls = self._spider.start_urls
         if not urls:
             urls = [f"https://{domain}" for domain in allowed_domains_of(self._spider)]
-        return dict.fromkeys(map(Origin.of, urls))  # A dict is a set that keeps its order.
+        return dict.fromkeys(map(Origin.of, urls))  # A dict keeps the order, and a set does not.
 
     @cached_property
     def _named(self) -> frozenset[Origin | None]:
-        """The origins whose robots.txt files `sitemap_urls` name; None for another file."""
+        """The origins of the robots.txt files in `sitemap_urls`; None stands for any other file."""
         return frozenset(map(origin_of_robots_txt, self._spider.sitemap_urls))
 
     def robotstxt_known(
         self, origin: Origin, robotstxt: RobotsTxt, request: Request
     ) -> Coroutine[Any, Any, None] | None:
-        """Handle the signal of this name: return a coroutine that takes the sitemap lines.
+        """Handle the signal `robotstxt_known`; return a coroutine that reads the sitemap lines.
 
-        Return None if the robots.txt has no sitemap lines, as most files have none. Then no
-        coroutine has to run.
+        Return None if the robots.txt lists no sitemaps, which is the common case, because running
+        a coroutine takes time.
         """
         if not may_list_sitemaps(robotstxt):
             return None
         return self._take_known(origin, robotstxt, request)
 
     async def _take_known(self, origin: Origin, robotstxt: RobotsTxt, request: Request) -> None:
-        """Feed the spider what a robots.txt lists, or only show it to handlers.
+        """Feed the sitemaps that a robots.txt lists to the spider, or only send `sitemap_found`.
 
-        If the spider is not fed, count the sitemaps that it misses. Sitemaps in its own
-        `sitemap_urls` are not among them.
+        If the sitemaps are for the spider, but are not fed because it finds its pages in another
+        way, count those that are not in its `sitemap_urls`.
         """
         is_for_the_spider = self._is_for_the_spider(origin, request)
         is_fed = is_for_the_spider and self.is_open
@@ -174,9 +179,10 @@ class SitemapFeed:
             add_to_stat(self._crawler, "not_fed", len(others))
 
     def spider_closed(self, reason: str) -> None:
-        """Log what helps if the spider depends on being fed, and was fed nothing.
+        """Log advice if the crawl found no sitemap and nothing else to request.
 
-        Log nothing in a resumed crawl whose earlier run has requested everything.
+        Nothing is logged if no request was scheduled at all, as in a crawl that is resumed after an
+        earlier run has requested everything.
         """
         if reason != "finished" or self.leads_on or not (self.may_feed and self.is_open):
             return
@@ -184,12 +190,14 @@ class SitemapFeed:
             logger.info(_NOTHING_FED)
 
     def _is_for_the_spider(self, origin: Origin, request: Request) -> bool:
-        """Whether the spider should be fed the sitemaps of `origin`.
+        """Return whether the sitemaps of `origin` are for the spider.
 
-        If the spider reads them by itself, it should not. Otherwise `allowed_domains` decide, if
-        there are any. Without them it should, unless the crawl has come to `origin` only for a
-        sitemap that another origin lists, and does not start from `origin`. `request` is the
-        request that needed the robots.txt.
+        They are not if the spider itself reads the robots.txt. Otherwise, if the spider has
+        `allowed_domains`, the host of `origin` must be in one of these. Without `allowed_domains`,
+        they are for the spider, with one exception: the crawl does not start at `origin`, and has
+        requested there only a sitemap that the robots.txt of another origin lists.
+
+        `request` is the request for which the robots.txt was needed.
         """
         if not self.may_feed or origin in self._named:
             return False
@@ -207,13 +215,13 @@ class SitemapFeed:
     async def take(
         self, origin: Origin, robotstxt: RobotsTxt, *, is_fed: bool
     ) -> list[FoundSitemap]:
-        """Choose from the sitemap lines of the robots.txt of `origin`, and remember the choice.
+        """Choose sitemaps from the robots.txt of `origin`; return those that are new.
 
-        Schedule requests for the chosen sitemaps if the spider `is_fed`; else only show them to the
-        handlers of `sitemap_found`. Return the sitemaps that no earlier call has chosen.
+        If `is_fed`, schedule requests for the new sitemaps. Otherwise only send `sitemap_found` for
+        each of them.
 
-        Skipped sitemaps are counted only if the user wants sitemaps, because the spider is fed or
-        the setting is "collect".
+        Skipped sitemaps are counted if `is_fed`, or if GBOT_ROBOTS_SITEMAPS is "collect". In other
+        crawls, sitemaps are not of interest to the user.
         """
         is_wanted = is_fed or self._mode == "collect"
         new, _ = await self.choose(origin, robotstxt, is_wanted=is_wanted)
@@ -228,11 +236,17 @@ class SitemapFeed:
     async def choose(
         self, origin: Origin, robotstxt: RobotsTxt, *, is_wanted: bool = True
     ) -> tuple[list[FoundSitemap], Counter[str]]:
-        """Choose from the sitemap lines of the robots.txt of `origin`, and remember the choice.
+        """Choose sitemaps from the robots.txt of `origin`, and add them to `chosen`.
 
-        Return the sitemaps that no earlier call has chosen, and how many lines there are for each
-        stat, by its name. If sitemaps are wanted (`is_wanted`), skipped ones are counted in the
-        stats, and the first call for this robots.txt also logs them.
+        Args:
+            origin: the origin of the robots.txt.
+            robotstxt: the parsed robots.txt.
+            is_wanted: whether skipped sitemaps are counted in the stats, and are logged at the
+                first call for this robots.txt.
+
+        Returns:
+            The sitemaps that no earlier call has chosen, and the number of sitemap lines for each
+            stat.
         """
         robots_url = origin.robots_url
         before = self.chosen.get(robots_url, ())
@@ -251,7 +265,7 @@ class SitemapFeed:
         return new, counts
 
     def _remember(self, robots_url: str, urls: tuple[str, ...]) -> None:
-        """Keep the chosen URLs; if there are too many, forget the robots.txt that was met first."""
+        """Add URLs to `chosen`; if it gets too large, remove its oldest robots.txt files."""
         if robots_url not in self.chosen:
             self.chosen[robots_url] = ()
             self._chars += len(robots_url)
@@ -262,12 +276,13 @@ class SitemapFeed:
             self._chars -= len(oldest) + sum(map(len, self.chosen.pop(oldest)))
 
     async def schedule(self, sitemap: FoundSitemap, **more: Any) -> Request:
-        """Show a sitemap to the handlers, then schedule and count a request for it.
+        """Send `sitemap_found` for a sitemap, then schedule, count and return the request for it.
 
-        `more` are further arguments of the request. Return the request.
+        `more` contains further arguments for the request.
 
         Raises:
-            Skipped: the spider or a handler skips the sitemap; the skip is counted.
+            Skipped: the spider's `sitemap_follow` or a handler of the signal has excluded the
+            sitemap. The sitemap has been counted as skipped.
         """
         engine: Any = self._crawler.engine
         try:
@@ -281,10 +296,11 @@ class SitemapFeed:
         return request
 
     async def _request_for(self, sitemap: FoundSitemap, more: Mapping[str, Any]) -> Request:
-        """Return the request for a sitemap, after the handlers have seen it.
+        """Make the request for a sitemap, send `sitemap_found`, and return the request.
 
         Raises:
-            Skipped: the spider or a handler skips the sitemap.
+            Skipped: the spider's `sitemap_follow` or a handler of the signal has excluded the
+            sitemap.
         """
         url = sitemap.url
         if not follows_sitemap(self._spider, url):
@@ -299,10 +315,10 @@ class SitemapFeed:
         return request
 
     async def _show(self, sitemap: FoundSitemap, request: Request | None) -> Request | None:
-        """Send `sitemap_found` for a sitemap. The spider's method of that name is a handler, too.
+        """Send `sitemap_found` for a sitemap, and return the request to schedule.
 
-        Return the request to schedule, which a handler may have replaced, or None if a handler has
-        vetoed the sitemap.
+        The result is the last request that a handler has returned, else `request`. It is None if a
+        handler has excluded the sitemap, or if `request` is None and no handler has returned one.
         """
         results = await self._crawler.signals.send_catch_log_async(
             sitemap_found,
@@ -326,7 +342,7 @@ def add_to_stat(crawler: Crawler, name: str, number: int = 1) -> None:
 
 
 def skipped_by_rule(crawler: Crawler) -> list[str]:
-    """Return one text for each rule that skipped sitemaps: how many, and by which rule."""
+    """Return a text such as "3 by GBOT_ROBOTS_MAX_SITEMAPS" for each rule that skipped sitemaps."""
     words = []
     for name, rule in RULES.items():
         number = crawler.stats.get_value(f"gbot_robots/sitemaps/{name}", 0)
@@ -335,32 +351,38 @@ def skipped_by_rule(crawler: Crawler) -> list[str]:
     return words
 
 
-# Which spiders are fed, and how they read sitemaps
+# The classes of spiders
 
 
 def feeds_itself(crawler: Crawler) -> bool:
-    """Whether the crawl's spider requests the sitemaps of its hosts by itself."""
+    """Return whether the crawl's spider requests the sitemaps of its hosts by itself."""
     return bool(getattr(crawler.spidercls, "_feeds_itself", False))
 
 
 def may_be_fed(crawler: Crawler, settings: GbotSettings) -> bool:
-    """Whether the crawl's spider may be fed; if so, middlewares check its files and requests."""
+    """Return whether sitemaps may be fed to a spider of the crawl's class.
+
+    If so, the middlewares for sitemaps are on.
+    """
     if settings.sitemaps not in {"auto", "feed"}:
         return False
     return reads_sitemaps(crawler.spidercls) and not feeds_itself(crawler)
 
 
 def reads_sitemap(crawler: Crawler, request: Request | None) -> bool:
-    """Whether the response to `request` goes to the spider's method that reads sitemaps.
+    """Return whether the callback of `request` is the spider's method that reads sitemaps.
 
-    The crawl's spider must be a SitemapSpider. That method of Scrapy's reads robots.txt files, too.
+    The spider must be a SitemapSpider. The same method also reads robots.txt files.
     """
     spider: Any = crawler.spider
     return request is not None and request.callback == sitemap_callback(spider)
 
 
 def allowed_domains_of(spider: Spider) -> list[str]:
-    """The spider's `allowed_domains` without empty ones. A plain string is one domain."""
+    """Return the spider's `allowed_domains` as a list, without empty strings.
+
+    If `allowed_domains` is a string and not a list, it is one domain.
+    """
     domains = getattr(spider, "allowed_domains", None) or ()
     if isinstance(domains, str):
         domains = [domains]

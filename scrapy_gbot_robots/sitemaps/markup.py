@@ -1,9 +1,9 @@
-"""Reads the tags of XML piece by piece, also of broken XML, and builds no tree.
+"""A tokenizer for XML, which yields tags one by one, even if the XML is not well-formed.
 
-Many sitemaps are not well-formed XML. An element that is never closed, or a surplus end tag, does
-not affect any other tag. Nothing is expanded or fetched, because an entity other than the five of
-XML is read as text, and a DTD is skipped. The module contains nothing about sitemaps.
-Source: XML 1.0, 2.2, 2.7 and 4.1.
+Many sitemaps are not well-formed. A missing or surplus end tag does not affect other tags. The
+tokenizer does not expand or fetch anything. It leaves all entities but the five predefined ones of
+XML as they are, and skips a DTD. This module contains no knowledge of sitemaps.
+Source: XML 1.0, sections 2.2, 2.7 and 4.1.
 """
 
 from __future__ import annotations
@@ -13,36 +13,37 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-# How many characters a tag may have, and a value before its escapes are undone.
+# The greatest length of a tag in characters, and of a value before unescaping.
 MOST_KEPT = 2**16
-# This replaces anything that is not a character of XML. It occurs in no URL.
+# This character (U+FFFD) replaces characters that XML does not allow. No valid URL contains it.
 SPOILT = "\ufffd"
 # Characters that XML does not allow (XML 1.0, 2.2), and DEL.
 NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
-# Parts in which nothing is a tag: what follows their "<", and the mark that ends them.
+# CDATA sections, comments and the like, in which nothing is a tag. Each key is the beginning of a
+# section without its "<", and each value is the end of the section.
 _CDATA = "![CDATA["
 _VERBATIM = {_CDATA: "]]>", "!--": "-->", "?": "?>", "!": ">"}
-# A tag, or the beginning of a part without tags. A bare "<" begins neither.
+# A tag, or the beginning of one of these sections.
 _MARKUP = re.compile(rf"<(?:({'|'.join(map(re.escape, _VERBATIM))})|([^<>]*)>)")
 _ATTRIBUTE = re.compile(r"(?<!\S)([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-# Other escapes of HTML stay as they are, because "&copy=" may be part of a URL.
+# Other entities of HTML are not unescaped, because "&copy=" may be part of a URL.
 _ESCAPE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|amp|lt|gt|quot|apos);")
 
 Attributes: TypeAlias = Mapping[str, str]
 
 
 class Tag(NamedTuple):
-    """A tag, with the text before it.
+    """A start tag or end tag, with the text before it.
 
-    For an element without content, such as `<a/>`, `Markup.tags` yields a start and an end tag.
+    For an empty element, such as `<a/>`, `Markup.tags` yields a start tag and an end tag.
 
     Attributes:
-        name: the name with its prefix; the name of an end tag begins with its slash.
+        name: the name with its prefix, such as "image:loc"; for an end tag, "/image:loc".
         prefix: the prefix of the name, or "".
-        local: the name without the prefix, in lower case.
-        more: the rest of the tag behind the name.
-        text: the text since the last tag.
+        local: the name without the prefix and the slash, in lower case.
+        more: the part of the tag after the name, which contains the attributes.
+        text: the text between the previous tag and this one.
     """
 
     name: str
@@ -53,46 +54,51 @@ class Tag(NamedTuple):
 
     @property
     def is_end(self) -> bool:
-        """Whether it is an end tag."""
+        """Whether this is an end tag."""
         return self.name.startswith("/")
 
     def attributes(self) -> Attributes:
-        """Read the attributes in the first `MOST_KEPT` characters. Escapes in values stay."""
+        """Return the values of the attributes by name. The values are not unescaped.
+
+        Only the first `MOST_KEPT` characters of the tag are read.
+        """
         found = _ATTRIBUTE.findall(self.more[:MOST_KEPT])
         return {key: (double or single).strip() for key, double, single in found}
 
 
 class Markup:
-    """XML that arrives piece by piece and is read tag by tag.
+    """Takes the text of an XML file in pieces, and yields its tags.
 
-    A caller that reads a part between two tags by itself moves `at` to the end of that part.
+    A caller may read some of `text` by itself while `is_between_tags` is True. The caller then
+    moves `at` behind the characters that it has read.
 
     Attributes:
-        text: the text that has arrived, from the first character that is still needed.
-        at: the index in `text` of the first character that is not read yet.
+        text: the pieces that have arrived, without what was dropped because it has been read.
+        at: the index in `text` of the next character to read.
     """
 
     def __init__(self) -> None:
         self.text = ""
         self.at = 0
-        # The key in _VERBATIM of the part that is being read; "" between tags.
+        # The key in _VERBATIM of the section that is being read, or "" outside of sections.
         self._inside = ""
-        self._before: list[str] = []  # The text since the last tag, in pieces.
+        self._before: list[str] = []  # The text since the previous tag, in pieces.
 
     @property
     def is_between_tags(self) -> bool:
-        """Whether a tag or text follows; False inside a comment, CDATA and the like."""
+        """Whether `at` is outside of comments, CDATA sections and the like."""
         return not self._inside
 
     def feed(self, piece: str) -> None:
-        """Take the next piece."""
+        """Append the next piece of the file to `text`, and drop the text before `at`."""
         self.text = self.text[self.at :] + piece
         self.at = 0
 
     def tags(self) -> Iterator[Tag]:
-        """Yield the tags that are complete. The rest waits for the next piece.
+        """Yield the complete tags of the pieces that have arrived.
 
-        All text is kept until a tag follows it, so a caller has to stop if no tag comes.
+        A tag that is not complete yet is kept for the next call. All text before the next tag is
+        kept in memory, so the caller must stop feeding pieces if no tag comes for too long.
         """
         while not self._inside or self._reads_verbatim():
             mark = _MARKUP.search(self.text, self.at)
@@ -121,7 +127,7 @@ class Markup:
                 yield Tag(f"/{name}", prefix, local, "", "")
 
     def _take_text(self, end: int) -> None:
-        """Keep the text up to `end`, or `SPOILT` if it has a bare "<", which XML does not allow."""
+        """Read the text up to `end`; use `SPOILT` instead if it contains "<", which XML forbids."""
         text = self.text[self.at : end]
         if "<" in text:
             text = SPOILT
@@ -129,9 +135,9 @@ class Markup:
         self.at = end
 
     def _wait_for_end(self) -> None:
-        """Keep the text up to the last "<", where a tag may have begun.
+        """Read the text up to the last "<", and keep the rest, which may be the start of a tag.
 
-        At most `MOST_KEPT` characters of that tag are kept.
+        At most `MOST_KEPT` characters of the rest are kept.
         """
         start = self.text.rfind("<", self.at)
         if start < 0:
@@ -140,22 +146,25 @@ class Markup:
         self.text = self.text[: start + MOST_KEPT]
 
     def _is_cut(self, start: int, opening: str) -> bool:
-        """Whether the text ends before it is clear that no longer `opening` begins at `start`."""
+        """Return whether more text is needed to know which section begins at `start`.
+
+        `opening` has been found there. Until more text arrives, "<!" may be the start of "<!--".
+        """
         rest = self.text[start:]
         return any(longer.startswith(rest) and longer != opening for longer in _VERBATIM)
 
     def _reads_verbatim(self) -> bool:
-        """Read a part without tags; return whether its end has arrived.
+        """Read on in a section without tags, and return whether its end was reached.
 
-        Only the content of CDATA is kept, as text.
+        The content of a CDATA section is text. The content of other sections is dropped.
         """
         mark = _VERBATIM[self._inside]
         end = self.text.find(mark, self.at)
         is_over = end >= 0
-        if not is_over:  # The last characters may be the beginning of the mark.
+        if not is_over:  # The last characters may be the beginning of the end mark.
             end = max(self.at, len(self.text) - len(mark) + 1)
         if self._inside == _CDATA:
-            # `unescaped` will turn "&amp;" back into "&".
+            # A "&" in CDATA does not begin an entity, so it is escaped for `unescaped`.
             self._before.append(self.text[self.at : end].replace("&", "&amp;"))
         self.at = end
         if is_over:
@@ -165,9 +174,10 @@ class Markup:
 
 
 def unescaped(text: str) -> str:
-    """Undo XML's escapes. An ampersand that should have been escaped stays.
+    """Replace the entities of XML and character references, such as "&amp;" and "&#38;".
 
-    An escape becomes `SPOILT` if it stands for something that is not a character of XML.
+    Any other ampersand is left as it is. A reference to a character that XML does not allow is
+    replaced by `SPOILT`.
     """
     if "&" not in text:
         return text

@@ -1,14 +1,13 @@
-"""Two middlewares that make it safe to feed sitemaps to a SitemapSpider.
+"""A spider middleware and a downloader middleware that check what a SitemapSpider requests.
 
-They are off for all other spiders.
+Both middlewares are off for spiders of other classes.
 
-The spider middleware makes a spider without start requests start from robots.txt files. It drops
-requests with which a document from the network leads to the local machine. It leaves all other
-requests of the spider as they are.
+If a spider has no start requests, the spider middleware requests robots.txt files. It drops
+requests for URLs that a file from the network must not lead to, for example on the local machine.
 
-When the spider itself requests a robots.txt, the downloader middleware gives it only the sitemap
-lines that this plugin accepts, or no line if the plugin has already fed those sitemaps. It checks
-whether a sitemap may be at its URL, and counts what became of the sitemap.
+The downloader middleware checks the URLs of sitemaps, also after a redirect, and counts the
+sitemaps that are forbidden or fail. If the spider itself requests a robots.txt, the middleware
+removes all lines from the response but the sitemap lines that the crawl may follow.
 """
 
 from __future__ import annotations
@@ -47,18 +46,18 @@ logger = logging.getLogger(__name__)
 
 
 class _SitemapSkipped(IgnoreRequest):
-    """A sitemap was skipped because of its URL. It is counted already."""
+    """Raised for a sitemap that is skipped because of its URL, and that was counted as skipped."""
 
 
 class SitemapSpiderMiddleware(BaseSpiderMiddleware):
-    """Checks the input and output of a SitemapSpider to which sitemaps are fed."""
+    """Adds start requests to a SitemapSpider, and checks the requests that it makes from files."""
 
     def __init__(self, crawler: Crawler) -> None:
         """Make the middleware.
 
         Raises:
-            NotConfigured: no sitemaps are fed to this spider, or GBOT_ROBOTS_SITEMAPS is neither
-            "auto" nor "feed".
+            NotConfigured: the spider is not a SitemapSpider, or is a RobotsSitemapSpider, or
+            GBOT_ROBOTS_SITEMAPS is neither "auto" nor "feed".
         """
         super().__init__(crawler)
         discovery = crawler.get_extension(SitemapDiscovery)
@@ -67,10 +66,11 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         self._feed = discovery.feed
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Start a spider without start requests from the robots.txt files of its `start_urls`.
+        """Yield the start requests; if there are none, yield requests for robots.txt files.
 
-        If it has no `start_urls`, use its `allowed_domains`, by https. Scrapy alone would request
-        nothing. If the spider is not to be fed, it gets no start requests.
+        They are the robots.txt files of the hosts in the spider's `start_urls` or, if it has none,
+        of its `allowed_domains` by https. Without these requests, the crawl would end at once.
+        Nothing is added if the spider does not use the sitemaps that the plugin finds.
         """
         has_requests = False
         async for output in start:
@@ -88,22 +88,23 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             yield Request(url, sitemap_callback(spider), meta=meta)
 
     def _reads_robots_txt(self, request: Request) -> bool:
-        """Whether the spider itself reads the sitemap lines of the robots.txt of `request`."""
+        """Return whether `request` is for a robots.txt whose sitemaps the spider itself reads."""
         is_robots_txt = origin_of_robots_txt(request.url) is not None
         return is_robots_txt and reads_sitemap(self.crawler, request)
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
-        """Check a request that the spider's code makes from a sitemap or robots.txt.
+        """Check a request that the spider has made from a sitemap or robots.txt.
 
-        Return the request, or None if its URL may not be followed; that is counted and logged. Note
-        in the meta of a request for a sitemap which file lists it. Let the sitemap be offsite if
-        that file is a robots.txt, or a sitemap index on the sitemap's own host. All other requests
-        pass as they are.
+        Return None if the crawl must not follow the URL of the request. The URL is then counted and
+        logged. Otherwise return the request. If it is for a sitemap, its meta shows which file
+        lists the sitemap. `allowed_domains` do not apply to the sitemap if that file is a
+        robots.txt, or a sitemap index on the same host. Requests that were made from other
+        responses are returned unchanged.
         """
         check = self._feed.check
         if response is None or not reads_sitemap(self.crawler, response.request):
             return request
-        # URLs that a file on the spider's own disk lists are not checked.
+        # URLs in a file on the local disk are not checked, because the user has chosen that file.
         if response.url.partition(":")[0] not in check.schemes:
             return request
         is_sitemap = reads_sitemap(self.crawler, request)
@@ -128,13 +129,14 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
 
 
 class SitemapDownloaderMiddleware:
-    """Skips sitemaps at URLs where they may not be, and rewrites robots.txt files for spiders.
+    """Checks the URLs of sitemaps before they are requested, and counts sitemaps that fail.
 
-    It counts sitemaps that are disallowed or could not be fetched. If a SitemapSpider itself
-    requests a robots.txt, the response contains the sitemap lines that this plugin finds in it.
+    If a SitemapSpider itself requests a robots.txt, the middleware replaces the body of the
+    response by the sitemap lines that the crawl may follow.
 
-    It must stand before the middlewares that retry or redirect, so that it sees the URL of each
-    redirect, and only the last response to a request. The add-on puts it there.
+    The middleware must be nearer to the engine than the middlewares that retry or redirect. There
+    it gets each redirected request, and only the final response to a request. The add-on puts it
+    there.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
@@ -147,8 +149,8 @@ class SitemapDownloaderMiddleware:
         """Make the middleware.
 
         Raises:
-            NotConfigured: no sitemaps are fed to this spider, and it is not a
-            RobotsSitemapSpider.
+            NotConfigured: the spider is not a SitemapSpider; or GBOT_ROBOTS_SITEMAPS is neither
+            "auto" nor "feed", and the spider is not a RobotsSitemapSpider.
         """
         settings = GbotSettings.of(crawler.settings)
         if not (may_be_fed(crawler, settings) or feeds_itself(crawler)):
@@ -156,10 +158,10 @@ class SitemapDownloaderMiddleware:
         return cls(crawler, settings)
 
     async def process_request(self, request: Request) -> None:
-        """Check the URL of a sitemap that a file lists, or to which a redirect leads.
+        """Check the URL of a sitemap that a file lists, or that a redirect leads to.
 
         Raises:
-            IgnoreRequest: the sitemap may not be at this URL; it is counted and logged.
+            IgnoreRequest: the crawl must not request this URL. The sitemap is counted and logged.
         """
         source = request.meta.get(SITEMAP, {})
         if not source and not reads_sitemap(self.crawler, request):
@@ -169,7 +171,7 @@ class SitemapDownloaderMiddleware:
         if not found_at:  # The user named the sitemap, and no redirect led to it.
             return
         try:
-            self._check.listed(request.url)  # A redirect may lead to an impossible host.
+            self._check.listed(request.url)  # After a redirect, the host may be invalid.
             self._check.check_host(request.url, source.get("robotstxt"))
             check_machine(request.url, found_at)
             await self._check_address(request.url, found_at)
@@ -179,25 +181,27 @@ class SitemapDownloaderMiddleware:
             raise _SitemapSkipped(str(skipped)) from None
 
     async def _check_address(self, url: str, found_at: str) -> None:
-        """Check that a URL from a public host does not lead to a private address.
+        """Check that `url` does not lead from the public host of `found_at` to a private address.
 
         Raises:
-            Skipped: it leads there ("private"), or its host takes too long to resolve.
+            Skipped: the host of `url` has a private address, or takes too long to resolve
+            ("private").
         """
         if not self._check.denies_private:
             return
         try:
             is_inside = await within(self._settings.timeout_secs, leads_inside(url, found_at))
-        except TimeoutError:  # The host may have any address.
+        except TimeoutError:  # An unknown address may be private.
             is_inside = True
         if is_inside:
             raise Skipped("skipped/private", url)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Count a listed sitemap whose response has an error status; rewrite a robots.txt.
+        """Count a listed sitemap that failed with an error status, or rewrite a robots.txt.
 
-        A robots.txt for the spider's code keeps only its sitemap lines, as `_sitemap_lines` returns
-        them, or no line if the feed has them already. Skipped lines are counted.
+        If the spider's code is to read the robots.txt, the response that it gets contains only the
+        lines that `_sitemap_lines` returns. The response is empty if the plugin has already fed
+        these sitemaps to the spider. Skipped lines are counted.
         """
         if response.status not in _OK:
             if _is_fed_or_of_an_index(request):
@@ -206,7 +210,7 @@ class SitemapDownloaderMiddleware:
         if origin_of_robots_txt(response.url) is None or not reads_sitemap(self.crawler, request):
             return response
         lines: list[str] = []
-        # In all other cases the feed has the lines already.
+        # The feed has read the lines if the middleware for robots.txt answered a request of ours.
         if SITEMAP not in request.meta or ANSWERED not in response.flags:
             lines, skips = await run_in_thread(self._sitemap_lines, response)
             for skipped in skips:
@@ -216,10 +220,11 @@ class SitemapDownloaderMiddleware:
         return response.replace(cls=TextResponse, body="".join(lines), encoding="utf-8")
 
     def _sitemap_lines(self, response: Response) -> tuple[list[str], list[Skipped]]:
-        """Return the sitemap lines of a robots.txt, with URLs as requested, and the skipped ones.
+        """Return the sitemap lines of a robots.txt, and the exceptions for the skipped lines.
 
-        Scrapy's reader would miss some of the original lines, and fail on others. As in Scrapy, the
-        number of lines is not limited, they may name any host, and relative URLs are resolved.
+        The URLs in the lines are absolute and encoded, so that Scrapy's SitemapSpider can read
+        every line. In the original file, it would miss some lines and raise errors for others. As
+        in Scrapy, the number of lines and the hosts of the sitemaps are not limited.
         """
         lines, skips = [], []
         for line in sitemap_lines_of(self._settings.parse(response.body)):
@@ -241,16 +246,20 @@ class SitemapDownloaderMiddleware:
 
 
 def _is_fed_or_of_an_index(request: Request) -> bool:
-    """Whether the plugin has fed the sitemap, or a sitemap index lists it.
+    """Return whether the request is for a sitemap that the plugin fed, or that an index lists.
 
-    A sitemap that the spider itself finds in a robots.txt is neither, nor is a guessed one.
+    It is False for a sitemap that the spider itself found in a robots.txt, and for a guess at the
+    URL of a sitemap.
     """
     source = request.meta.get(SITEMAP, {})
     return bool(source.get("line") or source.get("level"))
 
 
 def _forget_file(request: Request) -> None:
-    """Remove keys that code may have copied from the meta of the file that lists the URL."""
+    """Remove the plugin's keys from the meta of `request`.
+
+    The spider may have copied them from the meta of the response that it made the request from.
+    """
     request.meta.pop(CHECKED, None)
     if request.meta.pop(SITEMAP, None) is not None:
         request.meta.pop("allow_offsite", None)

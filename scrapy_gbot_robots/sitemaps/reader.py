@@ -1,17 +1,17 @@
-"""SitemapReader: reads a sitemap file of any format piece by piece, within sitemaps.org's limits.
+"""Reads the entries of a sitemap file in any format, within the limits of sitemaps.org.
 
-A file passes through a chain of iterators, and each reads only what the next one wants:
+`SitemapReader` passes the file through a chain of generators, which work on demand:
 
     cut into pieces -> gunzipped -> limited to MAX_BYTES -> decoded -> tags or lines -> entries
 
-So the first entry comes before the whole file is read. Whatever the file contains, reading takes
-little memory, and no more time than reading `MAX_BYTES` takes. If a file ends early, its entries up
-to that point are used. The module needs neither a crawl nor a network.
+The first entry is therefore available before the rest of the file has been read. Memory and time
+are bounded for any input. If a file is truncated, the entries before the end are used. XML is read
+tag by tag, so a markup error affects only the entry that contains it.
 
-XML is read tag by tag, so broken markup affects only the entry around it.
-Source: sitemaps.org, "XML tag definitions", "Sitemap file requirements", "Other Sitemap formats",
-"Entity escaping"; for charsets XML 1.0, appendix F; for dates W3C Datetime, and RSS 2.0, "pubDate";
-RSS 1.0, which is RDF.
+This module depends on neither Scrapy nor the network.
+Sources: sitemaps.org, "XML tag definitions", "Sitemap file requirements", "Other Sitemap formats",
+"Entity escaping"; XML 1.0, appendix F, for charsets; W3C Datetime and RSS 2.0, "pubDate", for
+dates; RSS 1.0, which is a form of RDF.
 """
 
 from __future__ import annotations
@@ -37,21 +37,22 @@ MAX_BYTES = 52_428_800
 MAX_ENTRIES = 50_000
 _TOO_LONG = f"it has more than the {MAX_ENTRIES} entries or {MAX_BYTES} bytes of a sitemap"
 
-# The longest URL as written, in characters. sitemaps.org allows fewer than 2,048.
+# The greatest length of a URL as written, in characters. sitemaps.org allows at most 2,047.
 MOST_URL_CHARS = 8_191
-# How many characters in a row may contain no complete entry. They are kept in memory.
+# Reading stops after this number of characters without a complete entry, because the characters
+# are kept in memory.
 _MOST_BARREN = 2**20
-_PIECE = 4_096  # bytes that are read at a time, which takes about a millisecond
-_TURN_TAGS = 256  # tags that are read before the reactor runs, which takes about a millisecond
-_HEAD = 8_192  # bytes in which the charset and the beginning of XML are looked for
+_PIECE = 4_096  # The size of the pieces in bytes. Reading one takes about a millisecond.
+_TURN_TAGS = 256  # The reactor runs after this number of tags, about every millisecond.
+_HEAD = 8_192  # The charset and the root element are searched for in this number of bytes.
 _GZIP = b"\x1f\x8b"
-_ZIPPED_PIECE = 65_536  # bytes of a gzipped file that are unpacked at a time
-# How many pieces are unpacked at most. Each gzip member and each `_ZIPPED_PIECE` gives at least one
-# piece of at most 64 KiB. The longest file in one member gives 2,400.
+_ZIPPED_PIECE = 65_536  # The size of the pieces of a gzipped file, in bytes.
+# The greatest number of unpacked pieces. A piece has at most 64 KiB, and a new piece begins with
+# each gzip member and each `_ZIPPED_PIECE`. The largest file in one gzip member has 2,400 pieces.
 _MOST_PIECES = 3_200
 
-# ASCII-compatible charsets, as prefixes of Python's names for codecs. Under other codecs, such as
-# UTF-7, plain text could decode to markup.
+# The charsets that a file may declare, as prefixes of Python's codec names. All are compatible with
+# ASCII. Another codec, such as UTF-7, could decode harmless text to markup.
 _CHARSETS = tuple("utf-8 ascii iso8859 cp125 koi8 gb big5 shift_jis cp932 euc cp949".split())
 _MARK = "\ufeff"  # The byte order mark after decoding.
 _ABSOLUTE = re.compile(
@@ -59,18 +60,20 @@ _ABSOLUTE = re.compile(
 )
 # Browsers drop these characters anywhere in a URL (URL standard, 4.4).
 _WRAPS = re.compile(r"[\t\n\r]")
-# A URL with a scheme, or a relative URL. The first segment of a relative URL has no colon (RFC
-# 3986, 4.2) and does not begin with a quotation mark, a bracket or an invisible character.
+# A URL with a scheme, or a relative URL. The first segment of a relative URL contains no colon (RFC
+# 3986, 4.2). It must not begin with a quotation mark, a bracket or an invisible character either.
 URL = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+.-]*:|[/?#]|[\w.~%!$'()*+,;=@-][^:/?#]*(?:[/?#]|\Z)).*", re.DOTALL
 )
-_INVISIBLE = "\xad\u200b\u200e\u200f\u2060\ufeff"  # No URL ends with one of these.
-# A second URL behind white space. A value with one is not a single URL that lacks its escapes.
+_INVISIBLE = "\xad\u200b\u200e\u200f\u2060\ufeff"  # A valid URL does not end with one of these.
+# The beginning of a second URL after white space. A single URL may contain unescaped blanks, but a
+# value with two URLs is not used.
 _SECOND_URL = re.compile(r"\s[A-Za-z][A-Za-z0-9+.-]*://")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _XML_START = re.compile(r"<(?:(\w+):)?(urlset|sitemapindex|rss|feed|rdf)\b", re.IGNORECASE)
 
-# A W3C date, with a time in the forms that occur in real files. "2026" is a whole year.
+# A W3C date such as "2026", "2026-01" or "2026-01-31", with a time in any form that is common in
+# real files.
 _DATE = re.compile(
     r"([12]\d{3})(?:-(\d\d)(?:-(\d\d)"
     r"(?:[Tt\s]\s*\d\d?(?::\d\d){1,2}(?:[.,]\d+)?\s*(?:[AaPp]\.?[Mm]\.?)?\s*"
@@ -78,17 +81,17 @@ _DATE = re.compile(
     re.ASCII,
 )
 
-# An entry as in Scrapy, with the keys "loc" and, if the file has them, "lastmod", "alternate" (a
-# list of URLs) and the names of other elements.
+# An entry in the form of Scrapy's SitemapSpider, with the key "loc". If the file contains them, the
+# entry has the keys "lastmod", "alternate" (a list of URLs) and the names of other elements.
 SitemapEntry: TypeAlias = dict[str, Any]
 Entries: TypeAlias = Iterator[SitemapEntry | None]
-# For each name of an entry's element, the keys of its child elements by their names.
+# The elements that are entries, each with the names of its child elements and the key in the entry
+# for the value of that child.
 Kinds: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
-# For each root element in lower case, the elements that are entries, and their child elements for
-# the URL, the date and the like. Such a child must have the prefix of its entry. Sitemaps and pages
-# may be mixed.
+# The entries of each root element (in lower case). A child element must have the same namespace
+# prefix as its entry. One file may list both sitemaps and pages.
 _LISTED = {name: name for name in ("loc", "lastmod", "changefreq", "priority")}
 _OF_SITEMAPS = {"url": _LISTED, "sitemap": _LISTED}
 _OF_RSS = {"item": {"link": "loc", "pubdate": "lastmod", "dc:date": "lastmod", "guid": "guid"}}
@@ -99,16 +102,17 @@ _ENTRIES: Mapping[str, Kinds] = {
     "rdf": _OF_RSS,
     "feed": {"entry": {"link": "loc", "updated": "lastmod", "modified": "lastmod"}},
 }
-# Keys that no other element may have: Scrapy has a list for "alternate", made of links.
+# Keys that only the elements in `_ENTRIES` and links may set. The value of "alternate" is a list of
+# URLs, so it must not come from an element of this name.
 _TAKEN = frozenset({"loc", "lastmod", "link", "alternate"})
 
-# Patterns of plain entries. Most files contain nothing but entries in this form. No character can
-# belong to two neighbouring repetitions, and each repetition is bounded, so a text that does not
-# match is scanned only a few times.
+# The patterns of a plain entry. Most files contain only such entries, which are read much faster
+# with a pattern than tag by tag. Each repetition is bounded, and two adjacent repetitions never
+# match the same character, so there is little backtracking.
 _SPACE = r"\s{0,64}"
 _VALUE = rf"[^<{SPOILT}]{{0,8191}}"
 _DATE_OR_WORD = rf"[^<&{SPOILT}]{{0,64}}"  # without escapes
-# A URL that is used as it is written. Any other value may need unescaping, or not be a URL.
+# A URL that needs neither unescaping nor a further check.
 _PLAIN_URL = r"https?://[\w.:-]{1,255}/[!$%'-;=?-Z_a-z~]{0,2000}"
 _PLAIN_CHILD = re.compile(
     rf"""
@@ -127,7 +131,7 @@ _PLAIN_CHILD = re.compile(
     """,
     re.ASCII | re.VERBOSE,
 )
-# The usual elements of an entry, in their usual order.
+# The beginning of a plain entry, with the usual elements in their usual order.
 _PLAIN_START = re.compile(
     rf"""
     {_SPACE}<(?P<kind>url|sitemap)>{_SPACE}
@@ -139,22 +143,24 @@ _PLAIN_START = re.compile(
     re.ASCII | re.VERBOSE,
 )
 _BEGUN = re.compile(rf"{_SPACE}<(url|sitemap)>", re.ASCII)
-# How many characters of an entry without its end tag are kept, because it may be a plain entry.
+# If the end tag of an entry is missing, this number of characters is kept until more text arrives.
+# The complete entry may then match the patterns.
 _MOST_AWAITED = 8_192
 
 
 class SitemapReader:
-    """Reads a sitemap file. Iterating over a reader yields the entries of the file.
+    """Reads a sitemap file. Iterating over the reader yields the entries of the file.
 
-    It also yields None now and then, when the caller should let the reactor run.
+    After about each millisecond of work the iterator yields None, so that the caller can let the
+    reactor run.
 
     Attributes:
-        is_sitemap: whether the entry that was read last is a sitemap and not a page.
-        entries: how many entries have been read.
-        broken: how many entries could not be read so far, plus the number of `loc` values that are
-            surplus or outside entries.
-        trouble: in words, why reading ended before the end of the file, or that the file ends too
-            early; "" if neither.
+        is_sitemap: whether the last entry that was yielded is a sitemap; otherwise it is a page.
+        entries: the number of entries that have been read.
+        broken: the number of entries that could not be read, plus the number of `loc` values that
+            are the second of their entry, or outside of an entry.
+        trouble: the reason why the file could not be read to its end, or is truncated or not a
+            sitemap; "" if there is no trouble.
     """
 
     def __init__(self, body: bytes) -> None:
@@ -162,28 +168,28 @@ class SitemapReader:
         self.is_sitemap = False
         self.entries = self.broken = 0
         self.trouble = ""
-        self._barren = 0  # characters since the last entry
+        self._barren = 0  # The number of characters since the last entry.
         self._entry: _Entry | None = None  # The entry that is being read tag by tag.
         self._root = ""  # The root element's name in lower case, without its prefix.
         self._is_open = False  # Whether the root's end tag is still missing.
-        self._base = ""  # The root's base for relative URLs (XML Base), if any.
+        self._base = ""  # The base URL in the root element (XML Base), or "".
 
     @property
     def is_understood(self) -> bool:
-        """Whether the file is a sitemap, even one that lists nothing or is cut."""
+        """Whether the file is a sitemap. It may be truncated, or may list nothing."""
         return self.entries > 0 or not self.trouble
 
     def __iter__(self) -> Entries:
-        """Yield the entries, and None when the reactor should run; set `trouble`.
+        """Yield the entries, and None when the reactor should run; set `trouble` at the end.
 
-        The root element decides the format. A file that does not begin with markup is a list of
-        URLs.
+        The root element determines the format. A file that does not begin with markup is read as a
+        list of URLs.
         """
         texts = _decoded(self._limited(_unpacked(self._body)))
         head = _COMMENT.sub("", next(texts, "")).removeprefix(_MARK).lstrip()
         root = _XML_START.search(head)
         entries: Entries = iter(())
-        if root is not None:  # A warning of the program that made the file may precede it.
+        if root is not None:  # Other text, such as a warning of PHP, may precede the root element.
             prefix, name = root.groups("")
             self._root = name.lower()
             xml = chain((head[root.start() :],), texts)
@@ -199,14 +205,14 @@ class SitemapReader:
         if root is not None and self._is_open and not self.trouble:
             self.trouble = f"the file ends early, without </{root[0][1:]}>"
         if root is None and not self.entries:
-            self.broken = 0  # The file is not a list, so its lines are not broken entries.
+            self.broken = 0  # The file is not a list of URLs, so its lines are not entries.
             if not self.trouble:
                 self.trouble = "it is empty"
                 if head:
                     self.trouble = f'it is not a sitemap; it begins with "{shown(head, 40)}"'
 
     def _limited(self, pieces: Pieces) -> Pieces:
-        """Yield the first `MAX_BYTES`, or fewer if unpacking fails. Then set `trouble`."""
+        """Yield at most `MAX_BYTES`. If the file is longer or unpacking fails, set `trouble`."""
         left = MAX_BYTES
         try:
             for piece in pieces:
@@ -219,20 +225,21 @@ class SitemapReader:
             self.trouble = str(error) or "the compressed data ends too early"
 
     def _lines(self, texts: Iterator[str]) -> Entries:
-        """Read one absolute URL a line."""
+        """Yield the entries of a text file with one absolute URL on each line."""
         rest = ""
         for text in texts:
             *lines, rest = (rest + text).replace("\r", "\n").split("\n")
-            rest = rest[: MOST_URL_CHARS + 1]  # The rest of a longer, broken line is dropped.
+            rest = rest[: MOST_URL_CHARS + 1]  # A longer line is broken anyway.
             yield from map(self._line, lines)
             yield None
-        if not self.trouble:  # If reading has ended early, the last line may be cut.
+        if not self.trouble:  # Otherwise the last line may be truncated.
             yield self._line(rest)
 
     def _line(self, line: str) -> SitemapEntry | None:
-        """Read a line, which is broken unless it is empty or an absolute URL.
+        """Return the entry for a line; None if the line is empty or broken.
 
-        A relative URL counts as broken, because any line of prose could be taken for one.
+        A line is broken if it is not an absolute URL. Relative URLs are not accepted, because any
+        line of prose could be one.
         """
         line = line.strip()
         if _ABSOLUTE.fullmatch(line):
@@ -241,9 +248,9 @@ class SitemapReader:
         return None
 
     def _xml(self, texts: Iterator[str], kinds: Kinds, prefixes: Collection[str]) -> Entries:
-        """Yield the entries of XML, and None for each piece and each broken entry.
+        """Yield the entries of an XML file, and None for each piece and each broken entry.
 
-        Patterns read plain entries. All others are read tag by tag, which takes longer.
+        Plain entries are read with patterns. Other entries are read tag by tag, which is slower.
         """
         markup = Markup()
         has_plain = kinds is _OF_SITEMAPS and {*prefixes} == {""}
@@ -270,10 +277,11 @@ class SitemapReader:
             yield self._finish(self._entry)
 
     def _take(self, tag: Tag, kinds: Kinds, prefixes: Collection[str]) -> _Entry | None:
-        """Take the next tag; return the entry that it ends, if any.
+        """Process the next tag; return the entry that ends with it, or None.
 
-        The element of an entry has one of the `prefixes`: the root's prefix, or "". An entry that
-        is never closed ends where the next one begins. A `loc` outside entries counts as broken.
+        An element is an entry only if its prefix is in `prefixes`, which contains the prefix of the
+        root element and "". If the end tag of an entry is missing, the entry ends where the next
+        one begins. A `loc` outside of an entry counts as broken.
         """
         ended = None
         if tag.local == self._root:
@@ -292,7 +300,10 @@ class SitemapReader:
         return ended
 
     def _take_root(self, tag: Tag) -> None:
-        """Take a tag of the root: note its base, or that it has ended and ends open children."""
+        """Process a start tag or end tag of the root element.
+
+        A start tag may set the base URL. An end tag closes the open child of an open entry.
+        """
         self._is_open = not tag.is_end
         if self._entry is None:
             self._base = _base_of(tag)
@@ -300,7 +311,7 @@ class SitemapReader:
             self._entry.close_child(tag.text)
 
     def _plain_entries(self, markup: Markup) -> Entries:
-        """Yield the plain entries up to the next other entry, in the form of `_finish`."""
+        """Yield the plain entries before the next entry that is not plain; None for broken ones."""
         text = markup.text
         while start := _PLAIN_START.match(text, markup.at):
             kind, plain_loc, loc, lastmod, changefreq, priority = start.groups()
@@ -329,7 +340,7 @@ class SitemapReader:
                 yield None
 
     def _up_to_barren(self, texts: Iterator[str]) -> Iterator[str]:
-        """Yield texts until too many characters in a row complete no entry. Then set `trouble`."""
+        """Yield the texts. Stop and set `trouble` if no entry was complete for `_MOST_BARREN`."""
         for text in texts:
             yield text
             if self._barren > _MOST_BARREN:
@@ -337,12 +348,12 @@ class SitemapReader:
                 return
 
     def _finish(self, entry: _Entry) -> SitemapEntry | None:
-        """Return the values of an entry, or None if it has no URL.
+        """Return the values of a complete entry, or None if it has no URL.
 
-        Note whether the entry is a sitemap, and count its broken values.
+        The attributes `is_sitemap` and `broken` are updated.
         """
         self._barren = 0
-        if entry.kind != "entry":  # An Atom entry may have several links.
+        if entry.kind != "entry":  # Several links are valid in an entry of Atom.
             self.broken += entry.surplus
         if not entry.values.get("loc"):
             if not entry.permalink:
@@ -354,14 +365,14 @@ class SitemapReader:
 
 
 class _Entry:
-    """An entry, while it is read.
+    """An entry that is being read tag by tag.
 
     Attributes:
-        kind: the name of its element, without the prefix.
-        values: its values by key. Of several values with one key, the first that is not empty is
-            kept.
-        surplus: how many values of `loc` follow the first one.
-        permalink: the URL in an RSS item's guid, which is used if the item has no link; or "".
+        kind: the name of the entry's element, without the prefix.
+        values: the values of the entry by key. If several elements have the same key, the first
+            value that is not empty is kept.
+        surplus: the number of `loc` values after the first one.
+        permalink: the URL in the guid of an RSS item, or "". It is used if the item has no link.
     """
 
     def __init__(self, tag: Tag, keys: Mapping[str, str], base: str) -> None:
@@ -375,10 +386,11 @@ class _Entry:
         self._child: Tag | None = None  # The child element that is open.
 
     def add(self, tag: Tag) -> None:
-        """Take the next tag in the entry: a start tag opens a child, its end tag adds it.
+        """Process the next tag in the entry. The value of a child is added at its end tag.
 
-        The text of a tag is the text before it. A text with `SPOILT` is not a value. A child that
-        is never closed ends where the next one begins, if both are known elements of an entry.
+        If the end tag of a child is missing, the child ends where the next one begins, but only if
+        the format defines both elements. A child that contains another element has no value, so
+        its text is set to `SPOILT`.
         """
         child = self._child
         if child is not None and tag.name == f"/{child.name}":
@@ -388,21 +400,22 @@ class _Entry:
         if child is not None and self._key_of(child) and self._key_of(tag) and not tag.is_end:
             self.close_child(tag.text)
             child = None
-        if child is not None:  # It contains another element.
+        if child is not None:  # The child contains another element.
             self._child = child._replace(text=SPOILT)
         elif not tag.is_end:
             self._child = tag._replace(text="")
 
     def close_child(self, text: str) -> None:
-        """Add the open child, if any, with its `text`, unless it contains another element."""
+        """Add the open child with its `text`, unless the child contains another element."""
         if self._child is not None and not self._child.text:
             self._add(self._child, text)
             self._child = None
 
     def _key_of(self, element: Tag) -> str:
-        """The key of an element that the format defines; "" for any other element.
+        """Return the key for an element that the format defines, or "" for any other element.
 
-        The element is looked up by its name, with its prefix if that differs from the entry's.
+        If the prefix of the element differs from the prefix of the entry, the element is looked up
+        by its name with the prefix, such as "dc:date".
         """
         name = element.local
         if element.prefix != self._prefix:
@@ -410,10 +423,11 @@ class _Entry:
         return self._keys.get(name, "")
 
     def _add(self, element: Tag, text: str) -> None:
-        """Add the value of an element: its text or, for a link with an `href`, the link's target.
+        """Add the value of a child: the target of a link with an `href`, else the child's text.
 
-        The key comes from `_keys`. If `_keys` lacks the element, the key is the element's name
-        without the prefix, unless that is in `_TAKEN`. A link without a key is an "alternate".
+        If the format does not define the element, the key is the name of the element without its
+        prefix. There is no value if that name is in `_TAKEN`, except that a link is added to the
+        list "alternate".
         """
         key = self._key_of(element)
         is_link = element.local == "link" and "href" in element.attributes()
@@ -427,7 +441,7 @@ class _Entry:
         if not key and element.local not in _TAKEN:
             key = element.local
         if key and not self.values.get(key):
-            self.values[key] = value  # As in Scrapy, an empty element has a key, too.
+            self.values[key] = value  # As in Scrapy, the value of an empty element is "".
         elif key == "loc" and value:
             self.surplus += 1
         elif is_link and value:
@@ -435,7 +449,10 @@ class _Entry:
 
 
 def _is_awaited(markup: Markup) -> bool:
-    """Whether an entry has begun that may be plain, but whose end has not arrived yet."""
+    """Return whether an entry begins at `markup.at` whose end tag has not arrived yet.
+
+    It is False if the part that has arrived is too long for a plain entry.
+    """
     if len(markup.text) - markup.at > _MOST_AWAITED:
         return False
     begun = _BEGUN.match(markup.text, markup.at)
@@ -443,7 +460,7 @@ def _is_awaited(markup: Markup) -> bool:
 
 
 def _add_child(values: SitemapEntry, child: re.Match[str]) -> None:
-    """Add the value of an element in a plain entry, as `_Entry` would."""
+    """Add the value of a child element in a plain entry, by the same rules as `_Entry`."""
     _, plain_href, href, name, text, inner = child.groups()
     if name is None:
         target = plain_href or _url(_usable(href or ""))
@@ -462,16 +479,16 @@ def _add_child(values: SitemapEntry, child: re.Match[str]) -> None:
 
 
 def _target(link: Tag) -> str:
-    """The `href` of a link; "" if its `rel` shows that the target is not a form of the page."""
+    """Return the `href` of a link, or "" if the `rel` of the link is not "alternate"."""
     attributes = link.attributes()
-    # A link without `rel` is an "alternate" (RFC 4287 4.2.7.2).
+    # "alternate" is the default of `rel` (RFC 4287, 4.2.7.2).
     if attributes.get("rel", "alternate") != "alternate":
         return ""
     return attributes["href"]
 
 
 def _base_of(element: Tag, outer: str = "") -> str:
-    """The base for URLs in an element; `outer` is its parent's base (XML Base, 4)."""
+    """Return the base URL in an element; `outer` is the base URL in its parent (XML Base, 4)."""
     if "xml:base" not in element.more:
         return outer
     base = _url(_usable(element.attributes().get("xml:base", "")))
@@ -479,7 +496,10 @@ def _base_of(element: Tag, outer: str = "") -> str:
 
 
 def _joined(base: str, url: str) -> str:
-    """The `url`, resolved against `base` if there is one; "" if that is not possible."""
+    """Return `url` resolved against `base`, or "" if `url` cannot be resolved.
+
+    If `base` is empty, return `url` unchanged.
+    """
     if not base or not url:
         return url
     try:
@@ -489,13 +509,13 @@ def _joined(base: str, url: str) -> str:
 
 
 def _is_permalink(guid: Tag, value: str) -> bool:
-    """Whether the guid of an RSS item is the URL of its page: by default it is (RSS 2.0)."""
+    """Return whether the guid of an RSS item is the URL of its page, which is the default."""
     attributes = {name.lower(): word.lower() for name, word in guid.attributes().items()}
     return attributes.get("ispermalink") != "false" and _ABSOLUTE.fullmatch(value) is not None
 
 
 def _url(value: str) -> str:
-    """A URL without line breaks and tabs; "" if the value is not a URL, or contains two."""
+    """Return the URL in `value` without tabs and line breaks, or "" if `value` is not one URL."""
     if _SECOND_URL.search(value):
         return ""
     url = _WRAPS.sub("", value)
@@ -505,7 +525,7 @@ def _url(value: str) -> str:
 
 
 def _usable(text: str) -> str:
-    """A value without its escapes; "" if it is too long, or contains `SPOILT`."""
+    """Return the unescaped text of a value, or "" if it is too long or contains `SPOILT`."""
     value = ""
     if len(text) <= MOST_KEPT:
         value = unescaped(text).strip()
@@ -515,14 +535,17 @@ def _usable(text: str) -> str:
 
 
 def _cut(pieces: Iterable[bytes], size: int = _PIECE) -> Pieces:
-    """Cut pieces into pieces of at most `size` bytes."""
+    """Split `pieces` into pieces of at most `size` bytes."""
     for piece in pieces:
         for start in range(0, len(piece), size):
             yield piece[start : start + size]
 
 
 def _bounded(pieces: Pieces) -> Pieces:
-    """Yield up to `_MOST_PIECES`; raise EOFError if there are more: even empty ones take time."""
+    """Yield the pieces; raise EOFError if there are more than `_MOST_PIECES`.
+
+    Without the limit, a file of many empty gzip members would take a long time to unpack.
+    """
     for number, piece in enumerate(pieces):
         if number == _MOST_PIECES:
             raise EOFError(f"it has more than {_MOST_PIECES} gzipped parts")
@@ -530,16 +553,16 @@ def _bounded(pieces: Pieces) -> Pieces:
 
 
 def _unpacked(body: bytes) -> Pieces:
-    """Remove gzip, if the file begins with it."""
+    """Yield the pieces of a file, unpacked if the file is gzipped."""
     if body.startswith(_GZIP):
         return _cut(_bounded(gunzipped(_cut((body,), _ZIPPED_PIECE))))
     return _cut((body,))
 
 
 def _decoded(pieces: Pieces) -> Iterator[str]:
-    """Decode the `pieces` of a file one by one, as UTF-8 unless the file declares another charset.
+    """Decode the pieces of a file. The charset is UTF-8 unless the file declares another one.
 
-    U+FFFD, which occurs in no URL, replaces anything that is not a character of XML.
+    `SPOILT` replaces undecodable bytes and characters that XML does not allow.
     """
     first = b""
     while len(first) < _HEAD and (piece := next(pieces, b"")):
@@ -549,15 +572,17 @@ def _decoded(pieces: Pieces) -> Iterator[str]:
 
 
 def _charset_of(first: bytes) -> str:
-    """The charset by a file's byte order mark, its first two characters or its declaration.
+    """Return the charset of a file, given its first bytes.
 
-    If there is none of these, it is UTF-8. A declared charset in which markup is not ASCII, such as
-    UTF-7, is ignored.
+    The charset is determined by the byte order mark, by the zero bytes of UTF-16, or by the
+    declaration in the file. A declared charset is ignored if it is not compatible with ASCII, such
+    as UTF-7. The default is UTF-8.
     """
     charset, _ = read_bom(first)
     if charset is not None:
         return charset
-    # Two ASCII characters in UTF-16, which needs no byte order mark (XML 1.0, appendix F).
+    # A file in UTF-16 may lack the byte order mark (XML 1.0, appendix F). Then every second byte of
+    # its first ASCII characters is zero.
     if first[1:4:2] == b"\0\0":
         return "utf-16-le"
     if first[0:4:2] == b"\0\0":
@@ -569,10 +594,10 @@ def _charset_of(first: bytes) -> str:
 
 
 def day_of(text: str) -> str:
-    """The day, month or year of a date, such as "2026-01-31"; "" if `text` is not a date.
+    """Return the day, month or year in `text`, such as "2026-01-31", or "" if `text` is not a date.
 
-    The day is taken as it is written, whatever the time zone. A Unix time or another long number is
-    not a date, and neither is an impossible day, such as 2026-02-30.
+    The time zone is ignored. A Unix timestamp is not a date, and an impossible day such as
+    2026-02-30 is not a date either.
     """
     match = _DATE.fullmatch(text.strip())
     try:
@@ -586,9 +611,11 @@ def day_of(text: str) -> str:
 
 
 def is_before(lastmod: str, day: str) -> bool:
-    """Whether the date `lastmod` is before `day`; False if `lastmod` is not a date.
+    """Return whether the date `lastmod` is before the date `day`.
 
-    If one of them is less exact, the exact part is compared: "2026" is not before "2026-01-31".
+    If one of the dates has no day or no month, only the parts that both dates have are compared.
+    For example, "2026" is not before "2026-01-31", because both are in the same year. The result is
+    False if `lastmod` is not a date.
     """
     text = day_of(lastmod)
     return text[: len(day)] < day[: len(text)]

@@ -1,9 +1,9 @@
-"""RobotsSitemapSpider takes nothing but hosts, and crawls the pages that their sitemaps list.
+"""RobotsSitemapSpider crawls the pages that the sitemaps of the given hosts list.
 
-Each host's robots.txt lists its sitemaps. The answers of `obeying` reach the spider as responses.
-`SitemapFeed` schedules the sitemaps. A sitemap file becomes requests while it is read, so the first
-request goes out before the last entry is found.
-Source: sitemaps.org's protocol and Scrapy's SitemapSpider.
+The spider requests the robots.txt of each host, and `SitemapFeed` schedules requests for the
+sitemaps that the robots.txt lists. The requests for pages are made while a sitemap is read, so the
+first pages are downloaded before a large sitemap has been read to its end.
+Sources: the protocol of sitemaps.org; Scrapy's SitemapSpider.
 """
 
 from __future__ import annotations
@@ -38,29 +38,32 @@ from .discovery import SitemapDiscovery, add_to_stat
 from .reader import MAX_BYTES, SitemapEntry, SitemapReader, day_of, is_before
 from .urls import FoundSitemap, Skipped, covers, given_in, guesses_of, origins_of, scope_of
 
-# How many bytes of a sitemap file may be downloaded. Of a file that is a little too long, the first
-# MAX_BYTES are used.
+# The greatest size of a download of a sitemap, in bytes. It is larger than MAX_BYTES, so that the
+# first MAX_BYTES of a file that is somewhat too long can be used.
 MOST_DOWNLOADED = 2 * MAX_BYTES
 
 _OK = range(200, 300)
 _TROUBLE = frozenset({429, *range(500, 1000)})
 _IDLE_POLL_SECS = 0.1
-# How many hosts are asked at a time, each over a connection of its own. The list of hosts is not
-# read further ahead.
+# The number of hosts whose robots.txt files are requested at the same time. The list of hosts is
+# read no faster than that.
 _MOST_ASKED = 100
-# How many requests are made before the reactor runs. The number is small, because to schedule a
-# request takes longer than to make it.
+# The reactor runs each time that this number of requests has been yielded. The number is small,
+# because Scrapy needs some time to schedule each request.
 _TURN_REQUESTS = 5
-_TURN_SECS = 0.001  # For how many seconds entries are read before the reactor runs.
-# Scrapy's signals for which the spider has handlers: methods of these names, with a "_" before.
+_TURN_SECS = 0.001  # The reactor also runs after this time, in seconds.
+# Scrapy's signals that the spider handles. The handler of `spider_opened` is `_spider_opened`, and
+# so on.
 _HEARD = "request_dropped response_received spider_opened spider_closed".split()
-# The fate of a sitemap that lists anything. Any other fate is a text that explains why it does not.
+# The fate of a sitemap with at least one entry. Any other fate is a text that explains why the
+# sitemap has no entries.
 _FOUND = ""
-_MOST_TOLD = 3  # How many sitemaps of a robots.txt are named in the reason for a host.
-_MOST_WHY = 2_000  # How many characters of that reason are logged.
+_MOST_TOLD = 3  # The greatest number of sitemaps that are named in the reason for a host.
+_MOST_WHY = 2_000  # The greatest length of that reason in the log, in characters.
 
-# What may become of a URL that a sitemap file lists, with the words for it in the last line of the
-# log. The stats "gbot_robots/sitemaps/entries/..." count each fate but "lost", which is the rest.
+# The fates of URLs that a sitemap lists, and the words for each fate in the last line of the log.
+# The stat "gbot_robots/sitemaps/entries/FATE" counts each fate except "lost". URLs that none of
+# these stats counts are "lost".
 _FATES = {
     "crawled": "crawled",
     "forbidden": "forbidden",
@@ -87,19 +90,20 @@ class RobotsSitemapSpider(SitemapSpider):
     A subclass has a `name` and a `parse` or `sitemap_rules`.
 
     All attributes of a SitemapSpider work: `sitemap_rules`, `sitemap_follow`,
-    `sitemap_alternate_links`, `sitemap_filter`, and `sitemap_urls` beside the hosts.
-    For each page, `request.meta[meta.LISTED]` contains the sitemap that lists the page, and the
-    date of the page's last change.
+    `sitemap_alternate_links`, `sitemap_filter`, and `sitemap_urls` in addition to the hosts.
+    For each page, `request.meta[meta.LISTED]` contains the URL of the sitemap that lists the page,
+    and the date of the page's last change.
 
     Attributes (of the class, or arguments `-a name=value`):
-        hosts: a list, or text with commas: `example.org`, `example.org:8080` or a URL.
-        hosts_file: path of a file with a host on each line; "#" begins a comment.
+        hosts: a list of hosts, or a text with commas between hosts. A host is `example.org`,
+            `example.org:8080` or a URL.
+        hosts_file: the path of a file with one host on each line; "#" begins a comment.
         sitemap_scope: "hosts" crawls pages only on the given hosts, with or without "www.", and on
             their subdomains. "any" crawls them on all hosts. The stat
             `gbot_robots/sitemaps/entries/host` counts the pages that are skipped.
-        sitemap_guess: whether `/sitemap.xml` is tried on a host that lists no sitemap; or a list,
-            or text with commas, of the paths that are tried in order until one lists anything.
-            "common" tries seven paths at which software puts sitemaps.
+        sitemap_guess: the paths to try on a host whose robots.txt lists no sitemap, as a list or a
+            text with commas. They are tried in order until one is a sitemap with entries. True
+            tries `/sitemap.xml`. "common" tries seven paths that software often uses.
         sitemap_since: a day, a month or a year, such as 2026-01-31 or 2026-01. Pages and sitemaps
             are skipped if the file that lists them gives an earlier date for their last change.
     """
@@ -110,11 +114,12 @@ class RobotsSitemapSpider(SitemapSpider):
     sitemap_guess: bool | str | Sequence[str] = False
     sitemap_since: str | None = None
 
-    # SitemapDiscovery would also feed sitemaps of hosts that the user did not name.
+    # SitemapDiscovery must not feed this spider, because it would also feed the sitemaps of hosts
+    # that the user did not name.
     _feeds_itself = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Take the attributes as arguments.
+        """Make the spider. The arguments set the attributes of the same names.
 
         Raises:
             ValueError: no hosts are given, or an argument has a wrong value.
@@ -134,21 +139,21 @@ class RobotsSitemapSpider(SitemapSpider):
                 f"sitemap_since must be a date such as 2026-01-31, got {self.sitemap_since!r}"
             )
         self._guesses = guesses_of(self.sitemap_guess)
-        # The hosts, as written, whose robots.txt was requested and has neither come nor failed; at
-        # most `_MOST_ASKED`. In a resumed crawl a host may still be in the queue. Then the
-        # duplicate filter drops its request, and `_request_dropped` removes the host from here.
+        # The hosts, as the user wrote them, whose robots.txt was requested and has not been handled
+        # yet. If the queue of a resumed crawl contains the same request, the duplicate filter drops
+        # the new one, and `_request_dropped` removes the host from the set.
         self._asked: set[str] = set()
-        self._files = number()  # This gives each sitemap file a number when it is begun.
-        self._first_without = ""  # The first host without a sitemap and why, for the last line.
+        self._files = number()  # Yields a number for each sitemap file when reading it begins.
+        self._first_without = ""  # The first host without a sitemap, and the reason.
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
-        """Raise SCRAPER_SLOT_MAX_ACTIVE_SIZE, unless it is set.
+        """Increase SCRAPER_SLOT_MAX_ACTIVE_SIZE, unless the project sets it.
 
-        With Scrapy's default of 5 MB, no request would go out while a large sitemap is read.
+        With Scrapy's default of 5 MB, Scrapy would send no requests while it reads a large sitemap.
         """
         super().update_settings(settings)
-        # A project's settings have a higher priority than "addon".
+        # A value in the project's settings stays, because it has a higher priority than "addon".
         settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", MOST_DOWNLOADED, "addon")
 
     @classmethod
@@ -164,13 +169,13 @@ class RobotsSitemapSpider(SitemapSpider):
         return spider
 
     async def _spider_opened(self) -> None:
-        """Take the feed of the crawl, bound the size of sitemap files, and read the scope."""
+        """Prepare the feed, the limit for the size of sitemaps, and the scope of the crawl."""
         self._gbot = GbotSettings.of(self.settings)
         discovery = self.crawler.get_extension(SitemapDiscovery)
         if discovery is None:  # GBOT_ROBOTS_SITEMAPS is "off", or the add-on is not used.
             discovery = SitemapDiscovery(self.crawler, self._gbot)
         self._feed = discovery.feed
-        # The feed has the same dict, so its own requests get this limit, too.
+        # This is the dict of the feed, so the limit also applies to the requests of the feed.
         self._meta = self._feed.request_meta
         of_project = self.settings.getint("DOWNLOAD_MAXSIZE") or MOST_DOWNLOADED
         self._meta["download_maxsize"] = min(of_project, MOST_DOWNLOADED)
@@ -178,9 +183,9 @@ class RobotsSitemapSpider(SitemapSpider):
         self._scope = await run_in_thread(scope_of, chain(self._names(), self.sitemap_urls))
 
     def _spider_closed(self) -> None:
-        """Log how many hosts have no sitemap, and what became of the URLs of the other hosts.
+        """Log the numbers of hosts without a sitemap, of sitemaps, and of their URLs by fate.
 
-        The first host without a sitemap is named, with the reason.
+        The line names the first host without a sitemap and the reason.
         """
         stats = self.crawler.stats.get_stats()
         number = stats.get("gbot_robots/sitemaps/entries", 0)
@@ -198,33 +203,36 @@ class RobotsSitemapSpider(SitemapSpider):
         )
 
     def _response_received(self, request: Request) -> None:
-        """Count a page that a sitemap lists as crawled."""
+        """Count the page as crawled if a sitemap lists it."""
         self._count_fate("crawled", request)
 
     def _request_forbidden(self, request: Request) -> None:
-        """Count a page that a sitemap lists as forbidden."""
+        """Count the page as forbidden if a sitemap lists it."""
         self._count_fate("forbidden", request)
 
     def _count_fate(self, fate: str, request: Request) -> None:
-        """Count once what became of a page that a sitemap lists.
+        """Count the fate of a page if a sitemap lists it and it was not counted before.
 
-        The first call removes the mark from the request's meta, so later requests with a copy of
-        that meta are not counted.
+        The key that marks the page is removed from the meta of its request. A later request with a
+        copy of the meta, such as a retry, is therefore not counted again.
         """
         add_to_stat(self.crawler, f"entries/{fate}", request.meta.pop(UNCOUNTED, False))
 
     def _names(self) -> Iterator[str]:
-        """Yield the hosts as written: robots.txt files in `sitemap_urls` first, then the others."""
+        """Yield the robots.txt files in `sitemap_urls`, then the hosts as the user wrote them."""
         yield from filter(origin_of_robots_txt, self.sitemap_urls)
         yield from given_in(self.hosts, self.hosts_file)
 
     async def start(self) -> AsyncIterator[Any]:
-        """Request the sitemaps that the user names, then robots.txt files, a hundred at a time."""
+        """Yield requests for the sitemaps in `sitemap_urls`, then for the robots.txt of each host.
+
+        At most `_MOST_ASKED` robots.txt files are requested at the same time.
+        """
         for url in self.sitemap_urls:
             if origin_of_robots_txt(url) is None:
                 yield Request(url, self._parse_sitemap, meta={**self._meta})
         for text in self._names():
-            # In an idle crawl no response will come that would remove a host from `_asked`.
+            # In an idle crawl there is no response to wait for, so `_asked` would stay full.
             while len(self._asked) >= _MOST_ASKED and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
             self._asked.add(text)
@@ -234,25 +242,28 @@ class RobotsSitemapSpider(SitemapSpider):
                 self._report("invalid", text, str(error))
 
     def on_host_without_sitemap(self, host: str, why: str) -> None:
-        """Log a host that leads to no sitemap. May be overridden.
+        """Log a host without a usable sitemap. A subclass may override this method.
 
         Args:
-            host: as the user wrote it.
+            host: the host as the user wrote it.
             why: the reason, in words.
         """
         self.logger.info("%s leads to no sitemap: %s", shown(host), shown(why, _MOST_WHY))
 
     def _robots_request(self, host: str, number: int = 0) -> Request:
-        """Return the request for the robots.txt of a host, as the user wrote it.
+        """Return the request for the robots.txt of a host.
 
-        A host may have several origins, one with https and one with http. `number` is the index of
-        the one to try.
+        Args:
+            host: the host as the user wrote it. Without a scheme, it has two origins: one with
+                https and one with http.
+            number: the index of the origin to request.
 
         Raises:
-            ValueError: `host` is not a host.
+            ValueError: `host` is not a valid host.
         """
         origins = origins_of(host)
-        # With PROBE, nothing waits for a host that does not answer to one of several schemes.
+        # With PROBE, an origin at which no server answers fails at once. The crawl does not wait for
+        # the server to come back, because the host may have a second origin to try.
         return Request(
             origins[number].robots_url,
             callback=self._parse_robots_txt,
@@ -264,11 +275,12 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _parse_robots_txt(
         self, response: Response, host: str, **_: Any
     ) -> AsyncIterator[Request]:
-        """Feed the sitemaps that a host's robots.txt lists; if it lists none, yield a guess.
+        """Schedule the sitemaps that the robots.txt of a host lists; without any, yield a guess.
 
-        Report what became of the host. It has no sitemap if its robots.txt means full disallow, or
-        if its server fails. Flags of the response show what the robots.txt means to this crawl. If
-        the flag `ANSWERED` is missing, nothing has judged the robots.txt, and the status decides.
+        The host is reported as denied if its robots.txt means full disallow (nothing may be
+        crawled), and as unreachable if its server fails. The plugin's middleware marks its
+        responses with the flag `ANSWERED`, and another flag shows full disallow. If the middleware
+        is not in use, the status code decides.
         """
         origin = Origin.of(response.url)
         has_failed = response.status in _TROUBLE
@@ -288,7 +300,8 @@ class RobotsSitemapSpider(SitemapSpider):
                 yield guess
             return
         self._asked.discard(host)
-        # A line without an absolute URL may mean one of the guesses.
+        # A sitemap line without an absolute URL, such as "Sitemap: /sitemap.xml", may have meant a
+        # path that `sitemap_guess` contains, so the guesses are tried, too.
         lead = {"host": host, "number": len(new), "is_partial": bool(counts["skipped/malformed"])}
         for sitemap in new:
             for guess in await self._request_listed(sitemap, lead):
@@ -297,11 +310,11 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _request_listed(
         self, sitemap: FoundSitemap, lead: Mapping[str, Any]
     ) -> Iterator[Request]:
-        """Request one of the sitemaps that the robots.txt of a host lists.
+        """Schedule the request for a sitemap that the robots.txt of a host lists.
 
-        `lead` has all arguments of `_listed_ended` but the URLs and the fate. If the user skips the
-        sitemap, or replaces its request, the fate is known already, so return the requests that
-        follow from it.
+        `lead` contains the arguments of `_listed_ended`, except the URLs and the fate. Usually
+        nothing is returned. If the user's code has skipped the sitemap or replaced its request, the
+        spider will not see the response. The result of `_listed_ended` is then returned.
         """
         lead = {**lead, "robots_url": sitemap.robotstxt, "url": sitemap.url}
         fate = _FOUND
@@ -325,18 +338,18 @@ class RobotsSitemapSpider(SitemapSpider):
         number: int,
         is_partial: bool,
     ) -> Iterator[Request]:
-        """Note the fate of a sitemap that a host's robots.txt lists; after the last, guess.
+        """Record the fate of a sitemap that a robots.txt lists.
 
-        The host counts as "listed" when the first of its sitemaps turns out to list anything. If
-        none of them does, or if the robots.txt has lines that are not understood (`is_partial`),
-        guesses are tried.
+        The host is counted as "listed" when the first of its sitemaps has been found to have
+        entries. After the last sitemap of the host, yield the request for a guess if no sitemap has
+        entries, or if `is_partial`.
 
         Args:
             fate: `_FOUND`, or in words why the sitemap lists nothing.
             host: the host, as the user wrote it.
             robots_url: the URL of the host's robots.txt.
             url: the URL of the sitemap.
-            number: how many sitemaps the robots.txt lists.
+            number: the number of sitemaps that the robots.txt lists.
             is_partial: whether the robots.txt has sitemap lines without an absolute URL.
         """
         fates = self._fates.setdefault(host, {})
@@ -351,10 +364,9 @@ class RobotsSitemapSpider(SitemapSpider):
 
     @cached_property
     def _fates(self) -> dict[str, dict[str, str]]:
-        """For each host, the known fates of its listed sitemaps by URL, until all are known.
+        """The fates of listed sitemaps by URL, for each host with unfinished sitemaps.
 
-        With a JOBDIR the next run starts with the same fates, because Scrapy keeps the spider's
-        `state`.
+        With a JOBDIR they are in the spider's `state`, which Scrapy saves for the next run.
         """
         state: dict[str, Any] = {}
         if self.settings.get("JOBDIR"):
@@ -363,7 +375,7 @@ class RobotsSitemapSpider(SitemapSpider):
         return fates
 
     def _robots_txt_failed(self, failure: Any) -> Iterator[Request]:
-        """Try the host's next origin. After the last one, report why the host has no sitemap."""
+        """Request the robots.txt of the host's next origin; after the last one, report the host."""
         host = failure.request.cb_kwargs["host"]
         number = failure.request.cb_kwargs["number"] + 1
         if number < len(origins_of(host)):
@@ -378,10 +390,13 @@ class RobotsSitemapSpider(SitemapSpider):
     def _begin_guesses(
         self, host: str, robots_url: str, status: int, listed: Mapping[str, str]
     ) -> Iterator[Request]:
-        """Yield the request for the first guess, if there are any.
+        """Yield the request for the first guess; if there are no guesses, report the host.
 
-        `status` is the status code of the robots.txt, and `listed` has the fates of the sitemaps
-        that the robots.txt lists.
+        Args:
+            host: the host, as the user wrote it.
+            robots_url: the URL of the host's robots.txt.
+            status: the status code of the robots.txt.
+            listed: the fates of the sitemaps that the robots.txt lists, by URL.
         """
         urls = [urljoin(robots_url, path) for path in self._guesses]
         urls = [url for url in urls if url not in listed]
@@ -397,10 +412,16 @@ class RobotsSitemapSpider(SitemapSpider):
         guessed: Mapping[str, str],
         left: Sequence[str],
     ) -> Iterator[Request]:
-        """Yield the request for the first of the guesses that are `left`.
+        """Yield the request for the next guess; if there is none, report the host.
 
-        If none is left, report why the host has no sitemap, unless a listed one was found.
-        `listed` and `guessed` have the fates of sitemaps by URL.
+        The host is not reported if a sitemap that its robots.txt lists has entries.
+
+        Args:
+            host: the host, as the user wrote it.
+            status: the status code of the robots.txt.
+            listed: the fates of the sitemaps that the robots.txt lists, by URL.
+            guessed: the fates of the guesses so far, by URL.
+            left: the URLs that have not been tried.
         """
         if not left:
             if _FOUND not in listed.values():
@@ -429,13 +450,13 @@ class RobotsSitemapSpider(SitemapSpider):
         guess: Mapping[str, Any] | None = None,
         url: str = "",
     ) -> Iterator[Request]:
-        """Note the fate of a sitemap; return the requests that follow from that.
+        """Record the fate of a sitemap; return the requests for further guesses, if any.
 
         Args:
             fate: `_FOUND`, or in words why the sitemap lists nothing.
-            lead: the arguments of `_listed_ended`, if a robots.txt lists the sitemap.
-            guess: the arguments of `_guess`, if the sitemap was guessed.
-            url: the URL of a guessed sitemap.
+            lead: the other arguments of `_listed_ended`, if a robots.txt lists the sitemap.
+            guess: the arguments of `_guess`, if the URL of the sitemap was a guess.
+            url: that URL.
         """
         if lead is not None:
             return self._listed_ended(fate, **lead)
@@ -445,7 +466,7 @@ class RobotsSitemapSpider(SitemapSpider):
         return self._guess(**{**guess, "guessed": guessed})
 
     def _sitemap_failed(self, failure: Any) -> Iterator[Request]:
-        """Note why the sitemap of a host could not be fetched."""
+        """Record the error as the fate of a sitemap; return the requests for further guesses."""
         request = failure.request
         fate = f"could not be fetched: {failure.value}"
         if "lead" in request.cb_kwargs:
@@ -454,9 +475,10 @@ class RobotsSitemapSpider(SitemapSpider):
         return self._ended(fate, **request.cb_kwargs)
 
     async def _parse_sitemap(self, response: Response, **origin: Any) -> AsyncIterator[Request]:  # type: ignore[override]
-        """Yield requests for the URLs of a sitemap, then the requests that follow from its fate.
+        """Yield requests for the URLs that a sitemap lists, then for further guesses, if any.
 
-        `origin` has the arguments of `_ended`, if the sitemap was guessed or a robots.txt lists it.
+        `origin` contains the other arguments of `_ended`. It is empty for a sitemap that a sitemap
+        index or the user's `sitemap_urls` list.
         """
         reader = SitemapReader(response.body)
         async for request in self._requests(reader, response):
@@ -466,15 +488,16 @@ class RobotsSitemapSpider(SitemapSpider):
         if "guess" not in origin:
             self._report_unread(reader, response)
         fate = "lists nothing"
-        if reader.entries:  # A sitemap counts as found even if all its entries are skipped.
+        if reader.entries:  # The entries count even if all of them are skipped.
             fate = _FOUND
         for request in self._ended(fate, **origin):
             yield request
 
     def _report_unread(self, reader: SitemapReader, response: Response) -> None:
-        """Log which entries of a file could not be read. If reading ended early, it has failed.
+        """Log a sitemap that could not be read in full; count it as failed if reading ended early.
 
-        A file that came with an error status is counted as failed already.
+        A response with an error status is only logged, because the downloader middleware has
+        counted it.
         """
         name = _name_of(response)
         result = f"{reader.entries} URLs read, {reader.broken} broken entries"
@@ -487,10 +510,13 @@ class RobotsSitemapSpider(SitemapSpider):
             logger.info("%s: %s", name, result)
 
     def _report(self, outcome: str, host: str, why: str = "") -> None:
-        """Count a host, let `start` ask another one, and report why this one has no sitemap.
+        """Count a host by its outcome, and let `start` continue with another host.
 
-        The outcome is "listed", "guessed", "without", "unreachable", "denied" or "invalid". A host
-        may be "without" after it was "guessed".
+        Args:
+            outcome: "listed", "guessed", "without", "unreachable", "denied" or "invalid". A host
+                that was counted as "guessed" may be counted as "without" later.
+            host: the host, as the user wrote it.
+            why: if the host has no sitemap, the reason for `on_host_without_sitemap`; else "".
         """
         self._asked.discard(host)
         self.crawler.stats.inc_value(f"gbot_robots/hosts/{outcome}")
@@ -500,10 +526,12 @@ class RobotsSitemapSpider(SitemapSpider):
             self.on_host_without_sitemap(host, why)
 
     def _request_dropped(self, request: Request) -> None:
-        """Count a listed URL that the duplicate filter drops, and note what follows from it.
+        """Handle a request that the duplicate filter has dropped.
 
-        An earlier run may have requested the robots.txt of a host, so `start` does not wait for it.
-        A dropped sitemap counts as found, because another host has listed it before.
+        The request for a robots.txt is dropped if an earlier run of the crawl has made it, so
+        `start` must not wait for the response. A sitemap is dropped if it was requested before, for
+        example for another host. It counts as a sitemap with entries, unless a redirect led to it.
+        A page is counted as a duplicate.
         """
         engine: Any = self.crawler.engine
         if request.callback == self._parse_robots_txt:
@@ -519,10 +547,10 @@ class RobotsSitemapSpider(SitemapSpider):
     # The requests that a sitemap file leads to
 
     async def _requests(self, reader: SitemapReader, response: Response) -> AsyncIterator[Request]:
-        """Yield a request for each page or sitemap that the file lists, while it is read.
+        """Yield requests for the pages and sitemaps that a file lists, while the file is read.
 
-        The spider's `sitemap_filter` gets sitemaps and pages alike. In a file with both, an entry
-        that the filter yields is taken for the kind of entry that was read last.
+        The spider's `sitemap_filter` gets the entries for sitemaps and for pages. An entry that the
+        filter yields is treated as a sitemap if the last entry that the filter read is a sitemap.
         """
         entries: Iterable[SitemapEntry | None] = reader
         if type(self).sitemap_filter is not SitemapSpider.sitemap_filter:
@@ -548,14 +576,18 @@ class RobotsSitemapSpider(SitemapSpider):
                     yield request
 
     async def _may_read_on(self, request: Request | None, file: int) -> bool:
-        """Wait until fewer than GBOT_ROBOTS_SITEMAPS_AHEAD pages are left in a download slot.
+        """Wait until fewer than GBOT_ROBOTS_SITEMAPS_AHEAD pages wait in a download slot.
 
-        It is the slot of `request`, the last request that the file has led to. `file` is the file's
-        number, in the order in which files are begun. If requests wait on disk, or in a queue that
-        is not Scrapy's, the file is read to its end at once.
+        There is no wait if the queue of the crawl is on disk or is not a queue of Scrapy, because
+        the pages then take no memory here.
+
+        Args:
+            request: the last request that was made from the file. The slot is its slot.
+            file: the number of the file, in the order in which files were begun.
 
         Returns:
-            False if the crawl closes, because the requests for the rest of the file would be lost.
+            False if the crawl is closing. Reading must then end, because the requests for the rest
+            of the file would be lost.
         """
         most = self._gbot.sitemaps_ahead
         backlog = pages_ahead(self.crawler)
@@ -566,9 +598,9 @@ class RobotsSitemapSpider(SitemapSpider):
     def _requests_of(
         self, entry: SitemapEntry, response: Response, tally: _Tally, *, is_sitemap: bool
     ) -> list[Request]:
-        """Return the requests for the URLs of an entry, or none if it is too old.
+        """Return the requests for the URLs of an entry.
 
-        An entry is too old if it was changed before `sitemap_since`.
+        The list is empty if the entry's last change was before `sitemap_since`.
         """
         locs = [entry["loc"]]
         if self.sitemap_alternate_links:
@@ -597,12 +629,13 @@ class RobotsSitemapSpider(SitemapSpider):
         *,
         is_sitemap: bool,
     ) -> Request | None:
-        """Return the request for one URL of a file, or None if the spider's attributes skip it.
+        """Return the request for a URL that a sitemap lists.
 
-        As in Scrapy, the spider's patterns are matched against the URL as it stands in the file.
+        Return None for a page that `sitemap_scope` or `sitemap_rules` exclude. As in Scrapy, the
+        patterns of the spider are matched against the URL before it is encoded.
 
         Raises:
-            Skipped: the URL must not be followed.
+            Skipped: the crawl must not follow the URL, or `sitemap_follow` excludes the sitemap.
         """
         whole, url, origin = self._feed.check.listed(loc, response.url)
         if is_sitemap:
@@ -610,11 +643,12 @@ class RobotsSitemapSpider(SitemapSpider):
             if not follows_sitemap(self, whole):
                 raise Skipped("skipped/follow", url)
             tally.numbers["entries/sitemap"] += 1
-            # The pages come first, so that files are not read ahead of them.
+            # Pages have a higher priority, so that sitemaps are not read long before their pages.
             request = Request(url, self._parse_sitemap, meta=meta, priority=-1)
             self._feed.check.note_checked(request, response.url)
             return request
-        # These rules may skip nearly all URLs of a file. An exception for each would take too long.
+        # `sitemap_scope` and `sitemap_rules` may exclude most URLs of a file. Raising an exception
+        # for each of them would be slow.
         if self.sitemap_scope == "hosts" and not covers(self._scope, origin):
             tally.skip("skipped/host", url, "sitemap_scope = 'hosts'")
             return None
@@ -627,7 +661,7 @@ class RobotsSitemapSpider(SitemapSpider):
 
 
 def _name_of(file: Response) -> str:
-    """Return the URL that was requested and, after a redirect, the URL of the file itself."""
+    """Return the name of a file for the log: the requested URL and, after a redirect, the last."""
     asked_for = file.meta.get("redirect_urls", [file.url])[0]
     if asked_for == file.url:
         return file.url
@@ -635,25 +669,25 @@ def _name_of(file: Response) -> str:
 
 
 class _Tally:
-    """Collects what becomes of the URLs of one sitemap file, for the stats and the log.
+    """Counts the URLs of one sitemap file, and adds the numbers to the stats from time to time.
 
-    A file may list 50,000 URLs. To change a stat and write a log line for each would take longer
-    than to read the file.
+    A file may list 50,000 URLs. If each of them changed a stat and wrote a line to the log, that
+    would take longer than reading the file.
     """
 
     def __init__(self, crawler: Crawler, file: str) -> None:
         self._crawler = crawler
-        self._file = file  # The file's name in the log.
-        self.numbers: Counter[str] = Counter()  # What is not in the stats yet, by stat.
-        self._new: Counter[str] = Counter()  # Skipped URLs that are not in the stats yet.
-        self._skipped: Counter[str] = Counter()  # All skipped URLs of the file.
+        self._file = file  # The name of the file in the log.
+        self.numbers: Counter[str] = Counter()  # Not in the stats yet.
+        self._new: Counter[str] = Counter()  # Skipped, not in the stats yet.
+        self._skipped: Counter[str] = Counter()  # All that were skipped and are in the stats.
         self._first: dict[str, Skipped] = {}  # The first skipped URL, by stat.
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Add the rest to the stats, and log one line for each reason why URLs were skipped."""
+        """Add the remaining numbers to the stats; log one line for each kind of skipped URL."""
         self.count()
         for stat, first in self._first.items():
             others = self._skipped[stat] - 1
@@ -663,7 +697,7 @@ class _Tally:
             logger.debug("%s: %s%s", self._file, first, more)
 
     def skip(self, stat: str, url: str, rule: str) -> None:
-        """Note a URL that is not followed; the arguments are the arguments of `Skipped`."""
+        """Count a URL that is not followed. The arguments are the same as for `Skipped`."""
         if stat not in self._first:
             self._first[stat] = Skipped(stat, url, rule)
         self._new[stat] += 1
@@ -680,7 +714,7 @@ class _Tally:
 
 
 def _why_without(status: int, listed: Mapping[str, str], guessed: Mapping[str, str]) -> str:
-    """Return in words why a host has no sitemap.
+    """Return the reason why a host has no sitemap, in words.
 
     Args:
         status: the status code of the host's robots.txt.

@@ -1,10 +1,10 @@
-"""Decides which URLs of robots.txt files and sitemaps a crawl may follow, and on which hosts.
+"""Checks the URLs that a crawl finds in robots.txt files and sitemaps, and the hosts of a crawl.
 
-`Skipped` is raised for a URL that is not followed.
-
-The module fetches nothing and downloads no suffix list.
-Sources: Google's page, "sitemap" (absolute URLs that need not be encoded, on any host);
-sitemaps.org, "Sitemap file location"; `core.urls` and w3lib for the syntax of URLs.
+The checks raise `Skipped` for a URL that the crawl must not follow. The module makes no network
+requests. The public suffix list is the copy that the library tldextract contains.
+Sources: the section "sitemap" of Google's robots.txt specification (absolute URLs that need not be
+encoded, on any host); sitemaps.org, "Sitemap file location"; `core.urls` and w3lib for the syntax
+of URLs.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ from ..meta import CHECKED, SITEMAP
 from ..settings import GbotSettings
 from .reader import MOST_URL_CHARS, URL
 
-# How many levels of sitemap indexes may stand above a sitemap. sitemaps.org allows one.
+# The greatest number of nested sitemap indexes that may lead to a sitemap. sitemaps.org allows one.
 MOST_LEVELS = 3
 
-# The rules by which a sitemap is skipped. The keys are the stats below "gbot_robots/sitemaps/".
+# The rules by which a sitemap is skipped, in words for the log. Each key is the name of the stat
+# that counts the skipped sitemaps, without its beginning "gbot_robots/sitemaps/".
 RULES = {
     "not_fed": "GBOT_ROBOTS_SITEMAPS, since the spider finds its pages in another way",
     "capped": "GBOT_ROBOTS_MAX_SITEMAPS",
@@ -48,7 +49,7 @@ RULES = {
     "skipped/malformed": "the form of its URL, which must be absolute",
 }
 
-# Where software puts a sitemap that no robots.txt lists, the commonest place first.
+# Paths at which software usually puts the sitemap of a site, the most common path first.
 _COMMON = (
     "/sitemap.xml",
     "/sitemap_index.xml",
@@ -59,7 +60,7 @@ _COMMON = (
     "/sitemap.txt",
 )
 
-# The public suffix list is read when it is first used.
+# The public suffix list is read from disk on the first call.
 _SUFFIX_LIST = tldextract.TLDExtract(
     suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
 )
@@ -68,12 +69,12 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HAS_SCHEME = re.compile(rf"{_SCHEME.pattern}//")
 _UP_TO_PATH = re.compile(r"[^:]*://[^/?#]*")
 _PATH = re.compile(r"/(?!/)")
-# Control characters, line breaks, and what decoding puts in place of bytes that it cannot decode.
+# Control characters, line breaks, lone surrogates, and U+FFFD, which replaces undecodable bytes.
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
 
 
-# An ordinary URL is requested as it is written, because it consists of a site and of a path and
-# query with characters that w3lib does not change. The groups are the site and its scheme.
+# A URL that w3lib's safe_url_string would leave unchanged, so that the slow function need not be
+# called. Group 1 is the URL up to the path ("https://example.org:8080"), group 2 is the scheme.
 _ORDINARY = re.compile(
     r"((https?)://[a-z0-9.-]{1,255}(?::[0-9]{2,5})?)/[\w~!$%&()*+,;=:@./-]{0,2000}"
     r"(?:\?[\w~!$%&()*+,;=:@./?-]{1,2000})?",
@@ -82,21 +83,26 @@ _ORDINARY = re.compile(
 
 
 class Skipped(ValueError):  # noqa: N818  The name shows what became of the URL.
-    """A URL that is not followed.
+    """Raised for a URL in a robots.txt or sitemap that the crawl does not follow.
 
     Attributes:
-        stat: the stat below "gbot_robots/sitemaps/" that counts it if a robots.txt lists the URL.
+        stat: the name of the stat that counts the URL if a robots.txt lists it, without the
+            beginning "gbot_robots/sitemaps/"; for example "skipped/host".
     """
 
     def __init__(self, stat: str, url: str, rule: str = "") -> None:
-        """Take the stat, the URL and, if `RULES` lacks the stat, the rule in words."""
+        """Make the exception. `rule` is the rule in words; by default, the words in `RULES`."""
         super().__init__(stat, url, rule)
         self.stat = stat
         self._url = url
         self._rule = rule
 
     def __str__(self) -> str:
-        """The rule and the URL, for a log line. Most are never logged, so it is made late."""
+        """Return the rule and the URL, for a log line.
+
+        The text is made here and not in `__init__`, because most of these exceptions are never
+        logged.
+        """
         return f"skipped by {self.rule}: {shown(self._url)}"
 
     @property
@@ -106,7 +112,10 @@ class Skipped(ValueError):  # noqa: N818  The name shows what became of the URL.
 
     @property
     def reason(self) -> str:
-        """The last word of `stat`. It is the last word of the stat for URLs of sitemaps, too."""
+        """The last part of `stat`, for example "host" for "skipped/host".
+
+        URLs that a sitemap lists are counted in "gbot_robots/sitemaps/entries/REASON".
+        """
         return self.stat.rpartition("/")[2]
 
 
@@ -116,7 +125,7 @@ class FoundSitemap(NamedTuple):
     Attributes:
         url: the URL of the sitemap, encoded, with the host in punycode.
         robotstxt: the URL of the robots.txt.
-        line: the number of the line in the robots.txt, from 1.
+        line: the number of the sitemap line in the robots.txt; the first line is 1.
     """
 
     url: str
@@ -141,7 +150,7 @@ class UrlCheck(NamedTuple):
 
     @classmethod
     def of(cls, gbot: GbotSettings, settings: BaseSettings) -> UrlCheck:
-        """The check for a crawl with the plugin's settings `gbot` and Scrapy's `settings`."""
+        """Make the check from the plugin's settings `gbot` and Scrapy's `settings`."""
         handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
         schemes = frozenset(scheme for scheme in ("http", "https", "ftp") if handlers.get(scheme))
         return cls(schemes, gbot.sitemaps_hosts, gbot.max_sitemaps, gbot.deny_private)
@@ -149,14 +158,20 @@ class UrlCheck(NamedTuple):
     def choose(
         self, robots_url: str, robotstxt: RobotsTxt, before: Collection[str] = ()
     ) -> tuple[list[FoundSitemap], Counter[str], str]:
-        """Choose the sitemaps to feed from those that the robots.txt at `robots_url` lists.
+        """Choose the sitemaps that a crawl may request from the list in a robots.txt.
 
-        The URLs in `before` were chosen by earlier calls, and they count towards `most`. A bad line
-        does not affect the others.
+        A malformed line does not affect the other lines.
+
+        Args:
+            robots_url: the URL of the robots.txt.
+            robotstxt: the parsed robots.txt.
+            before: the URLs that earlier calls for this robots.txt have chosen. They are not chosen
+                again, and they count towards the limit GBOT_ROBOTS_MAX_SITEMAPS.
 
         Returns:
-            The sitemaps; the number of lines for each stat ("found" includes lines that are skipped
-            later because of host or number); and a sentence about the first skipped line, or "".
+            The chosen sitemaps; the number of sitemap lines for each stat; and a text about the
+            first skipped line, or "". The stat "found" counts each line with a new and valid URL,
+            even if its sitemap is skipped because of its host or because of the limit.
         """
         chosen: list[FoundSitemap] = []
         counts: Counter[str] = Counter()
@@ -182,20 +197,26 @@ class UrlCheck(NamedTuple):
         return chosen, counts, first_skipped
 
     def _check_number(self, url: str, number: int) -> None:
-        """Raise Skipped if `number` sitemaps are all that GBOT_ROBOTS_MAX_SITEMAPS allows."""
+        """Raise Skipped for `url` if `number` chosen sitemaps have reached the limit `most`."""
         if number >= self.most:
             raise Skipped("capped", url)
 
     def listed(self, text: str, file_url: str = "") -> tuple[str, str, Origin]:
-        """Return the absolute URL that a file lists, that URL as requested, and its origin.
+        """Check a URL that a robots.txt or sitemap lists.
 
-        The URL as requested is encoded, has its host in punycode, and has no user-info. If
-        `file_url` is given, a relative URL is resolved against it, as Scrapy 2.20 does.
+        Args:
+            text: the URL as it is written in the file.
+            file_url: the URL of the file. A relative URL is resolved against it, as Scrapy 2.20
+                does. Without `file_url`, a relative URL is malformed.
+
+        Returns:
+            The absolute URL; the URL to request, which is percent-encoded, with its host in
+            punycode and without user-info; and the origin.
 
         Raises:
-            Skipped: the URL is not followed, because it is not absolute or has no host
-            ("malformed"), or has a scheme that the crawl cannot fetch ("scheme"), or leads from a
-            public file to a private host ("private").
+            Skipped: the crawl must not follow the URL, because it is not a valid URL with a host
+            ("malformed"), or the crawl cannot fetch its scheme ("scheme"), or it leads from a file
+            on a public host to a private host ("private").
         """
         site = self._site_of_ordinary(text)
         if site is not None:
@@ -208,7 +229,8 @@ class UrlCheck(NamedTuple):
             raise Skipped("skipped/scheme", text)
         try:
             if scheme is None:
-                whole = urljoin(file_url, whole)  # This takes longer than all else here.
+                # `urljoin` is slow, so it is only called for relative URLs.
+                whole = urljoin(file_url, whole)
             origin = Origin.of(whole)
             path = _UP_TO_PATH.sub("", whole, count=1)
             url = safe_url_string(f"{origin}{path}")
@@ -224,22 +246,26 @@ class UrlCheck(NamedTuple):
         return whole, url, origin
 
     def _site_of_ordinary(self, text: str) -> Origin | None:
-        """The origin of an ordinary URL, which needs no further check; None for any other URL."""
+        """Return the origin of a URL that needs no further check; None for any other URL."""
         ordinary = _ORDINARY.fullmatch(text)
         if ordinary is None or ordinary[2] not in self.schemes or self.denies_private:
             return None
         return _site_of(ordinary[1])
 
     def below(self, url: str, file: Response) -> dict[str, Any]:
-        """Return the `meta.SITEMAP` of the sitemap `url`: which file lists it, at which level.
+        """Check a sitemap that `file` lists; return the value of `meta.SITEMAP` for its request.
 
-        `file` is a sitemap index, or a robots.txt that the spider's code reads. Such a robots.txt
-        is noted as an index of level 0. If the spider has named the robots.txt itself, the sitemap
-        may be on any host.
+        The value contains the URL of `file` and the number of nested sitemap indexes.
+
+        Args:
+            url: the URL of the sitemap.
+            file: the response with a sitemap index, or with a robots.txt that the spider's code
+                reads. A robots.txt does not count as a level. If the spider itself has
+                requested the robots.txt, the sitemap may be on any host.
 
         Raises:
-            Skipped: the sitemap is not followed ("host", "loopback" or "depth"). The depth is
-            bounded, because some sitemap indexes lead to further indexes without end.
+            Skipped: the crawl must not follow the sitemap ("host", "loopback" or "depth"). The
+            depth is limited, because some sitemap indexes lead to further indexes without end.
         """
         source = file.meta.get(SITEMAP, {})
         self.check_host(url, source.get("robotstxt"))
@@ -252,19 +278,21 @@ class UrlCheck(NamedTuple):
         return {**source, "index": file.url, "level": level}
 
     def note_checked(self, request: Request, file_url: str) -> None:
-        """Note that the sitemap of `request` may be at its URL, which the file at `file_url` lists.
+        """Mark the request for a sitemap as checked, so that its URL is not checked again.
 
-        With GBOT_ROBOTS_DENY_PRIVATE, nothing is noted for a sitemap on another host, because the
-        addresses of that host must still be looked up.
+        With GBOT_ROBOTS_DENY_PRIVATE, the request is not marked if the sitemap is on another host
+        than the file at `file_url` that lists the sitemap. The addresses of that other host must
+        still be looked up.
         """
         if self.denies_private and _host_of(request.url) != _host_of(file_url):
             return
         request.meta[CHECKED] = request.url
 
     def check_host(self, url: str, robots_url: str | None) -> None:
-        """Check the host of a sitemap that the robots.txt at `robots_url` lists.
+        """Check whether the sitemap at `url` may be on its host.
 
-        If no robots.txt lists it, it may be on any host.
+        `robots_url` is the URL of the robots.txt that lists the sitemap. If it is None, the sitemap
+        may be on any host.
 
         Raises:
             Skipped: GBOT_ROBOTS_SITEMAPS_HOSTS does not allow this host ("host").
@@ -280,14 +308,15 @@ class UrlCheck(NamedTuple):
 
 
 def check_machine(url: str, found_at: str) -> None:
-    """Check that no file on another machine leads to a sitemap on loopback.
+    """Check that the sitemap at `url` is not on loopback, unless a local file lists it.
 
-    Tools write a URL on loopback if they were not configured with the address of the site. In a
-    file on loopback or on disk, that URL may be right.
+    A program that makes robots.txt files may write "http://localhost/sitemap.xml" if it was not
+    configured with the address of the site. The crawl must not fetch such a URL from the machine
+    on which it runs. In a file on loopback or on disk, the URL may be correct.
 
     Raises:
-        Skipped: the sitemap is on loopback, and the file at `found_at` on another host
-        ("loopback").
+        Skipped: the sitemap is on loopback, and the file at `found_at`, which lists the sitemap, is
+        on another host ("loopback").
     """
     finder = _host_of(found_at)
     if finder and is_this_machine(Origin.of(url).host) and not is_this_machine(finder):
@@ -295,7 +324,7 @@ def check_machine(url: str, found_at: str) -> None:
 
 
 def _host_of(url: str) -> str:
-    """The host of a URL; "" if it has none, as the URL of a file on disk."""
+    """Return the host of a URL, or "" if it has none (a file: URL, for example)."""
     try:
         return Origin.of(url).host
     except ValueError:
@@ -304,7 +333,7 @@ def _host_of(url: str) -> str:
 
 @lru_cache(1_000)
 def _site_of(written: str) -> Origin | None:
-    """The origin that `written` names, if `str(origin)` is the same text; else None."""
+    """Return the origin `written`, or None if `written` is not an origin in normal form."""
     with suppress(ValueError):
         origin = Origin.of(written)
         if str(origin) == written:
@@ -313,23 +342,25 @@ def _site_of(written: str) -> Origin | None:
 
 
 def _domain_of(host: str) -> str:
-    """The registered domain of `host`; `host` itself if it is an address or a single label."""
+    """Return the registered domain of `host`, such as "example.co.uk" for "www.example.co.uk".
+
+    If `host` has none, for example because it is an IP address, return `host` itself.
+    """
     parts = _SUFFIX_LIST.extract_str(host)
     if not parts.domain or not parts.suffix:
         return host
     return f"{parts.domain}.{parts.suffix}"
 
 
-# The hosts that a user names, in a list, in a text with commas, or line by line in a file. These
-# hosts are the scope of a crawl.
+# The hosts that a user gives to `RobotsSitemapSpider`
 
 
 def origins_of(text: str) -> tuple[Origin, ...]:
-    """The origins to try for a host that a user wrote, the best first.
+    """Return the origins to try for a host that a user has given, in the order of the attempts.
 
-    A host is `example.org`, `example.org:8080` or any URL on it. Without a scheme, https is tried
-    before http. On an unusual port http is tried first, because a server that speaks only http may
-    never answer a TLS greeting.
+    The host is written as `example.org`, as `example.org:8080` or as any URL on the host. A URL has
+    one origin. Without a scheme, https is tried before http. If the port does not end with 443,
+    http is tried first, because a server without TLS may never answer a TLS handshake.
 
     Raises:
         ValueError: `text` is not a host.
@@ -338,18 +369,19 @@ def origins_of(text: str) -> tuple[Origin, ...]:
         return (Origin.of(text),)
     https = Origin.of(f"https://{text}")
     http = Origin.of(f"http://{text}")
-    if str(https.port).endswith("443"):  # Servers often use 8443 for https, too.
+    if str(https.port).endswith("443"):  # 443 is the default, and 8443 is often used.
         return https, http
     return http, https
 
 
 def scope_of(hosts: Iterable[str]) -> frozenset[str]:
-    """Return the scope of a crawl: the places that `covers` looks up.
+    """Return the scope of a crawl, as a set of hosts for the function `covers`.
 
-    The scope is the hosts, with and without "www.", and their subdomains. If "www." stands before a
-    public suffix, as in www.gov.uk, only that host and its subdomains are in scope, because anybody
-    may have a site under the suffix. The same name with a port that is not the scheme's default is
-    another host. A text that is not a host is ignored here, and `start` reports it.
+    The scope is the hosts, with and without "www.", and their subdomains. If a public suffix
+    follows "www.", as in www.gov.uk, only the host itself and its subdomains are in scope, because
+    unrelated owners have sites under the suffix. Ports count: "example.org:8080" is not in the
+    scope of "example.org". A text that is not a valid host is ignored here, because the spider's
+    `start` reports it.
     """
     scope = set()
     for text in hosts:
@@ -364,7 +396,7 @@ def scope_of(hosts: Iterable[str]) -> frozenset[str]:
 
 @lru_cache(1_000)
 def covers(scope: frozenset[str], origin: Origin) -> bool:
-    """Whether `origin` is one of the hosts of `scope`, or a subdomain of one."""
+    """Return whether the host of `origin` is in `scope`, or is a subdomain of a host in `scope`."""
     place = _place(origin)
     while place and place not in scope:
         place = place.partition(".")[2]
@@ -372,15 +404,15 @@ def covers(scope: frozenset[str], origin: Origin) -> bool:
 
 
 def _place(origin: Origin) -> str:
-    """The host, with its port if that is not the scheme's default."""
+    """Return the host, with the port if the port is not the default of the scheme."""
     return str(origin).partition("://")[2]
 
 
 def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iterator[str]:
-    """Yield the hosts of a list, or of a text with commas or white space, then of a file.
+    """Yield the hosts in `hosts`, then the hosts in the file `path`.
 
-    The file is in UTF-8 and has a host on each line. It is read line by line. A "#" begins a
-    comment.
+    `hosts` is a list, or a text with commas or white space between the hosts. The file is in UTF-8
+    and has one host on each line. In the file, "#" begins a comment.
 
     Raises:
         OSError: the file cannot be read.
@@ -394,12 +426,14 @@ def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iter
 
 
 def guesses_of(guess: Any) -> tuple[str, ...]:
-    """The paths that a spider's `sitemap_guess` names: /sitemap.xml for a yes, none for a no.
+    """Return the paths at which the spider looks for a sitemap that no robots.txt lists.
 
-    "common" stands for the paths at which software puts sitemaps.
+    `guess` is the spider's `sitemap_guess`. True, or a text such as "yes", means /sitemap.xml.
+    False, or a text such as "no", means no path. "common" means the usual paths of software.
+    Anything else is a list of paths, or a text with commas between paths.
 
     Raises:
-        ValueError: `guess` is neither a yes or no, nor a list of paths.
+        ValueError: `guess` contains something that is not a path.
     """
     word = str(guess or "no").strip().lower()
     if word in {"1", "true", "yes", "on"}:
