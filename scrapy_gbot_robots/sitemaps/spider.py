@@ -262,8 +262,8 @@ class RobotsSitemapSpider(SitemapSpider):
             ValueError: `host` is not a valid host.
         """
         origins = origins_of(host)
-        # With PROBE, an origin at which no server answers fails at once. The crawl does not wait for
-        # the server to come back, because the host may have a second origin to try.
+        # With PROBE, an origin at which no server answers fails at once. The crawl does not wait
+        # for the server to come back, because the host has a second origin to try.
         return Request(
             origins[number].robots_url,
             callback=self._parse_robots_txt,
