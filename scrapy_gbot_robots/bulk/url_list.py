@@ -1,4 +1,4 @@
-"""Lists of URLs, read piece by piece in bounded memory.
+"""Read lists of URLs piece by piece, in bounded memory.
 
 A list has one of three formats. CSV has a first line that names the columns, and a column `url`.
 JSON lines are objects with a key `url`. Text has one URL on each line. The name of a list ends with
@@ -41,7 +41,7 @@ class UrlList:
     """
 
     def __init__(self, file: Any, name: str) -> None:
-        """Take an open file. Its `name` shows the format, and is used in messages."""
+        """Prepare to read an open file. `name` determines the format, and is used in messages."""
         self._file = file
         self._name = name
         self.names = [URL]

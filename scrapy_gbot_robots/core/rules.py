@@ -303,8 +303,8 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
     """Return whether a question about `url` may take more than about five milliseconds.
 
     The questions are `allowed`, `verdict` and `preferences_of`. Code that must not block asks a
-    long question in a thread. The estimate is on the safe side. It assumes that each pattern with a
-    wildcard is tried, and that it is as hostile as possible.
+    long question in a thread. The estimate is never too low, because it assumes that every pattern
+    with a wildcard is tried and is as hostile as possible.
     """
     quick = rules._quick  # noqa: SLF001
     if quick is None or quick[0] is not rules._index:  # noqa: SLF001
@@ -345,8 +345,8 @@ def entries_of(rules: Rules) -> list[Rule]:
 def closing_rule(rules: Iterable[Rule]) -> Rule | None:
     """Return the rule that disallows everything; None if something is allowed.
 
-    A shorter allow rule does not allow anything. An allow rule whose pattern cannot match a path
-    does not allow anything. An allow rule for /robots.txt makes no difference.
+    An allow rule that is shorter than the returned rule does not allow anything, and neither does
+    an allow rule whose pattern cannot match a path. An allow rule for /robots.txt is ignored.
     """
     closing: Rule | None = None
     longest = 0  # the length of the longest pattern that can allow something
