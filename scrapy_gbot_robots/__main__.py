@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-_INTERRUPTED = 130  # the exit status of shells after Ctrl-C
+_INTERRUPTED = 130  # The exit status of a shell after Ctrl-C.
 
 try:
     from .commands.command import main
@@ -16,7 +16,7 @@ def console(prog: str = "gbot-robots") -> None:
     """Run the command, and end the process with its exit status."""
     try:
         sys.exit(main(prog=prog))
-    except KeyboardInterrupt:  # A sub-command handles Ctrl-C, and none runs yet.
+    except KeyboardInterrupt:  # Sub-commands handle Ctrl-C, so none was running.
         sys.exit(_INTERRUPTED)
 
 

@@ -31,9 +31,9 @@ COMPONENTS = (
     ("EXTENSIONS", SitemapDiscovery, 0),
     # It is off unless GBOT_ROBOTS_PAGE_RULES is on.
     ("SPIDER_MIDDLEWARES", PageRulesMiddleware, 940),
-    # It is next to the spider, so no other middleware counts requests that it drops.
+    # This middleware is next to the spider, so no other middleware gets requests that it drops.
     ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),
-    # It is before all middlewares that retry, redirect or forbid requests.
+    # This middleware is nearer to the engine than those that retry, redirect or forbid requests.
     ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),
 )
 
@@ -75,12 +75,12 @@ class Addon:
                 "ROBOTSTXT_OBEY is False: this crawl obeys neither robots.txt nor "
                 "GBOT_ROBOTS_OVERRIDES, though the scrapy-gbot-robots add-on is on",
             )
-            warn_of_mistakes(settings)  # The middleware, which is off now, would do it.
+            warn_of_mistakes(settings)  # Otherwise the middleware, which is off now, logs these.
         self._replace_middleware(settings)
 
     @staticmethod
     def _leave_it_to_scrapy(settings: BaseSettings) -> None:
-        """Let Scrapy's own middleware obey robots.txt, also in place of a subclass of ours."""
+        """Put Scrapy's middleware in the place of each subclass of the plugin's middleware."""
         middlewares = settings.getdict("DOWNLOADER_MIDDLEWARES")
         for name, at in [*middlewares.items()]:
             cls = _loaded(name)
@@ -105,7 +105,7 @@ class Addon:
 
     @staticmethod
     def _replace_middleware(settings: BaseSettings) -> None:
-        """Put our middleware in the place of Scrapy's, unless the user has decided otherwise."""
+        """Put the plugin's middleware in the place of Scrapy's, if the settings allow that."""
         middlewares: dict[Any, int | None] = {STOCK: None}  # The new value of the setting.
         position: int | None = POSITION  # The place of Scrapy's middleware.
         # The places of our middleware and its subclasses; None for one that is switched off.

@@ -51,9 +51,9 @@ from .sites import RobotsState
 from .world import RobotsFile, RobotsFiles, World
 
 _TOP = 20  # How many rules, and how many forbidden sitemaps, the summary shows.
-_MOST_TROUBLES = 5  # How many sitemaps that could not be read the summary shows.
-_AT_A_TIME = 1_000  # For how many sitemaps robots.txt files are looked up at a time.
-_EXAMPLE = 100  # How many characters of a line without a URL are shown.
+_MOST_TROUBLES = 5  # The number of unreadable sitemaps that the summary shows.
+_AT_A_TIME = 1_000  # The robots.txt files of this number of sitemaps are looked up at once.
+_EXAMPLE = 100  # The number of characters that are shown of a line without a URL.
 _WORDS = ("disallowed", "allowed", "unreachable")  # The words for the answers NO, YES, UNREACHABLE.
 
 
@@ -164,7 +164,7 @@ def _word(answer: int) -> str:
 
 
 def _run_at_once(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine that never has to wait."""
+    """Run a coroutine that does not wait for anything, without an event loop."""
     try:
         work.send(None)
     except StopIteration:

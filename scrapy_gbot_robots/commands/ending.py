@@ -23,12 +23,12 @@ INTERRUPTED = 130  # Ctrl-C
 PIPE_CLOSED = 141  # the reader of the output has ended
 TERMINATED = 143  # SIGTERM
 
-_MOST_ERROR = 500  # How many characters of an error message are shown.
+_MOST_ERROR = 500  # The greatest length of an error message, in characters.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class CommandError(ValueError):
-    """The command cannot do its work. The message is one line of text for the user."""
+    """Raised if a sub-command cannot do its work. The message is one line for the user."""
 
 
 def status_of(run: Callable[[Terminal, Terminal], int], name: str, *, as_json: bool) -> int:
@@ -73,10 +73,10 @@ def status_of(run: Callable[[Terminal, Terminal], int], name: str, *, as_json: b
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM raise KeyboardInterrupt in this context.
+    """Raise KeyboardInterrupt when Ctrl-C is pressed or SIGTERM arrives in this context.
 
-    The argument of the exception is the number of the signal. So no half-written file is left
-    behind, and reading stops, even while Scrapy has its own handlers of these signals.
+    The argument of the exception is the number of the signal. The exception ends reading at once,
+    and lets files be closed, even if Scrapy has installed its own signal handlers.
     """
     before = {number: signal.signal(number, _interrupt) for number in _SIGNALS}
     try:

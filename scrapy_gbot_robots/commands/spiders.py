@@ -78,7 +78,7 @@ def _value_of(settings: object, name: str) -> ast.expr | None:
 
 
 def _may_be_ours(key: ast.expr | None) -> bool:
-    """Whether a key of a dict may be the add-on. It is None where `**` includes another dict."""
+    """Return whether a key may be the add-on. It is None for a dict that `**` includes."""
     if isinstance(key, ast.Constant):
         return key.value in _ADD_ON
     if isinstance(key, ast.Name):

@@ -1,4 +1,4 @@
-"""`GBOT_ROBOTS_RECORD`: a file of JSON lines that shows what decided about each origin.
+"""Writes the file of `GBOT_ROBOTS_RECORD`: a line of JSON for each answer of a crawl.
 
 A line contains the decision about an origin and its evidence: the robots.txt, from the server or
 the storage, or the reason why there is none. If this crawl fetched the robots.txt, the line has the
@@ -42,7 +42,7 @@ from ..signals import robotstxt_served
 
 # How many origins are remembered, at about 300 bytes each. A forgotten origin may be written again.
 _MOST_ORIGINS = 100_000
-# For how many fetches without a decision the headers are kept.
+# The number of fetches whose headers are kept until a decision is made.
 _MOST_WAITING = 100
 # Headers that must not be in a record.
 _SECRETS = {b"authorization", b"cookie", b"proxy-authorization"}
@@ -116,7 +116,7 @@ class RobotsRecord:
         self._path = path
         self._file: io.FileIO | None = None
         self._headers: LocalCache[Origin, dict[str, Any]] = LocalCache(_MOST_WAITING)
-        # The state, the status and the hash of the robots.txt in the last line on each origin.
+        # For each origin, the values of "state", "status" and "robots" in its last line.
         self._kept: LocalCache[Origin, tuple[object, ...]] = LocalCache(_MOST_ORIGINS)
         self._thread = OneThread()
         self._background = Background()
@@ -155,7 +155,7 @@ class RobotsRecord:
         origin = answer.origin
         headers = self._headers.pop(origin, {})
         if copy is None and answer.state is State.FULL_DISALLOW and origin in self._kept:
-            return  # In an outage, the last line on the origin is more informative.
+            return  # During an outage, the line that the record already has is more informative.
         record = record_of(answer, copy)
         if answer.source is Source.FETCHED:  # This process fetched the robots.txt.
             record |= headers
@@ -184,7 +184,7 @@ class RobotsRecord:
         line = json.dumps(record).encode("ascii") + b"\n"
         if self._path.suffix == ".gz":
             line = gzip.compress(line)
-        if self._file.write(line) < len(line):  # It may write only a part.
+        if self._file.write(line) < len(line):  # On a full disk, for example.
             self._file.seek(start)
             self._file.truncate()
             raise OSError(f"{self._file.name} can take only a part of a line")

@@ -72,7 +72,7 @@ class OriginRow(NamedTuple):
 
 
 class CrawlCounts:
-    """All numbers of a report: those counted here, and the stats of `crawler`."""
+    """The numbers of a report. Some are counted here, and others come from the crawl's stats."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
@@ -86,7 +86,10 @@ class CrawlCounts:
         self._has_all_origins = True
 
     def count_answer(self, answer: CachedAnswer, copy: Copy | None) -> None:
-        """Keep the facts about an origin by its new answer, which is based on `copy`."""
+        """Keep the facts about an origin from its new answer, which is based on `copy`.
+
+        `copy` is a robots.txt or another definite response of the server; None if there is none.
+        """
         if answer.origin not in self.origins and len(self.origins) >= MOST_ORIGINS:
             self._has_all_origins = False
             return
@@ -137,7 +140,7 @@ class CrawlCounts:
         return given_back
 
     def most_blocking(self) -> list[Origin]:
-        """All origins; the origins that forbade most requests come first."""
+        """Return all origins. The origins with the most forbidden requests come first."""
         return sorted(self.origins, key=self.forbidding.__getitem__, reverse=True)
 
     def lines(self) -> Iterator[str]:
@@ -170,7 +173,7 @@ class CrawlCounts:
             yield f"unreachable: {len(unreachable) - _MOST:,} more"
 
     def _left_lines(self) -> Iterator[str]:
-        """Yield what became of the requests that waited when the crawl ended."""
+        """Yield lines on the requests that still waited for a robots.txt when the crawl ended."""
         if self.waiting:
             requests = plural(self.waiting, "request")
             yield f"the crawl ended while {requests} still waited for a robots.txt"
