@@ -370,7 +370,7 @@ def _read(field_name: str, row: Mapping[str, Any], settings: Words) -> Any:
 
 
 def is_enabled(settings: Words) -> bool:
-    """Return whether the add-on is to do anything.
+    """Return the value of `GBOT_ROBOTS_ENABLED`.
 
     Raises:
         ValueError: `GBOT_ROBOTS_ENABLED` has a wrong value. No other setting is read.
@@ -392,8 +392,8 @@ _NEEDS = {
 def mistakes(settings: Words) -> Iterator[str]:
     """Yield a sentence for each setting that is probably a mistake.
 
-    A setting is one if it does not exist, for example because it is misspelt, or if it has no
-    effect because another setting is not set.
+    A setting is probably a mistake if it does not exist, for example because it is misspelt, or if
+    it has no effect because another setting is not set.
     """
     field_names = [row.name for row in fields(GbotSettings)]
     for name in sorted(map(str, settings)):

@@ -95,7 +95,10 @@ def in_meta_tags(contents: Iterable[str], directives: Directives) -> Directives:
 
 
 def at_time(now: float, directives: Directives) -> Directives:
-    """The directives at `now`, in epoch seconds; after "unavailable_after" with "noindex"."""
+    """Return the directives that apply at `now`, in epoch seconds.
+
+    After the date of "unavailable_after", they include "noindex".
+    """
     until = directives.get(_UNTIL)
     if isinstance(until, str) and datetime.fromisoformat(until).timestamp() <= now:
         return {**directives, "noindex": True}
@@ -103,7 +106,10 @@ def at_time(now: float, directives: Directives) -> Directives:
 
 
 def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]:
-    """Each directive as (addressee, name, value), in lower case; the first and last may be ""."""
+    """Yield each directive in lower case, as (addressee, name, value).
+
+    The addressee is "" if the directive is for all crawlers. The value may be "".
+    """
     addressee = ""
     pieces = iter(text.lower().split(","))
     for piece in pieces:

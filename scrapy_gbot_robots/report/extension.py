@@ -35,8 +35,8 @@ from .summary import CrawlCounts, ForbiddingRule, summary
 
 logger = logging.getLogger(__name__)
 
-_ROWS = 1_000  # how many rows each table has at most
-_BARS = 10  # how many bars the chart has at most
+_ROWS = 1_000  # The greatest number of rows in each table.
+_BARS = 10  # The greatest number of bars in the chart.
 
 _OFF = '<p class="off">This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False</p>'
 # Each page begins with this title. A file without it is never replaced.
@@ -99,8 +99,8 @@ class StartRequests:
     """Counts the start requests, until one of them has a response.
 
     Attributes:
-        forbidden: how many start requests robots.txt has forbidden.
-        first: the URL of the first forbidden one, and the verdict on it.
+        forbidden: the number of forbidden start requests.
+        first: the URL of the first forbidden start request, and the verdict on it.
     """
 
     def __init__(self, crawler: Crawler) -> None:
