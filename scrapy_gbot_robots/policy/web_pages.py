@@ -222,7 +222,12 @@ ERROR_WORDS = (
     "错误 錯誤 오류 خطأ خطای שגיאה σφάλμα chyba hiba eroare грешка помилка hata ข้อผิดพลาด त्रुटि fejl "
     "feil fel virhe ralat oops sorry"
 )
-PARTS_OF_A_SITE = "server, database, template, backend, upstream, module, plugin, class_"
+PARTS_OF_A_SITE = (
+    "server, database, template, backend, upstream, module, plugin, class_, _relation_, _table_, "
+    "_view_, _schema_, bucket, secret, application, controller, service, container, keyspace, "
+    "_role_, datenbank, anwendung, serveur, base de données, servidor, base de datos, "
+    "banco de dados, сервер, база данных"
+)
 
 
 def means_not_found(body: bytes, content_type: str = "") -> bool:
@@ -275,15 +280,18 @@ def _is_not_found(title: str) -> bool:
     """Return whether a clause of `title` means "not found".
 
     Examples are "404" and "the page you want was not found". If a part of the site is missing, such
-    as its database, the site is down, and the clause does not count.
+    as its database, the site is down, and the clause does not count. Neither does a clause behind
+    one that names such a part, as in: database "shop" does not exist.
     """
     for clause in _CLAUSE_END.split(_folded(unescape(title))):
+        if _PART_OF_A_SITE.search(f" {clause} ".replace("on this server ", "")):
+            return False
         words = clause.split()
         gist = " ".join(word for word in words if word not in _ERROR)
         if ("404" in words and not gist) or _IS_ALONE.match(gist):
             return True
         edged = f" {gist} ".removesuffix("on this server ")
-        if _PAGE_IS_MISSING.match(edged) and not _PART_OF_A_SITE.search(edged):
+        if _PAGE_IS_MISSING.match(edged):
             return True
     return False
 
@@ -308,5 +316,5 @@ _PAGE_IS_MISSING = re.compile(
 _VERDICTS = "|".join(_one_of(verdicts) for _, verdicts in _ROWS)
 # Up to three letters may follow, such as the "a" in "no encontrada".
 _IS_ALONE = re.compile(rf"(?:{_VERDICTS}|{_one_of(ALONE)})\S{{0,3}}\Z")
-_PART_OF_A_SITE = re.compile(_one_of(PARTS_OF_A_SITE))
+_PART_OF_A_SITE = re.compile(_one_of(_folded(PARTS_OF_A_SITE)))
 _ERROR = frozenset(_folded(ERROR_WORDS).split())

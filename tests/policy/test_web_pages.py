@@ -198,6 +198,10 @@ OTHER_SAYINGS = """
 Database not found ~ Server not found ~ Host not found ~ Application not found
 The template of this page could not be found ~ We cannot find the server of this page
 Class 'Page' not found ~ Page: database not found ~ Page not responding
+pq: relation "users" does not exist ~ Backend "default" not found ~ Database (shop) not found
+Server "web1" could not be found ~ Bucket "site" not found ~ Controller "PageController" does not exist
+Table 'shop.pages' doesn't exist ~ Fehler: Datenbank "shop" existiert nicht ~ Service: not found
+Base de données « shop » introuvable ~ Сервер «web» не найден
 Area 404 is closed ~ Seite wird gewartet ~ Technische Störung, Server nicht gefunden
 """
 
