@@ -15,6 +15,7 @@ from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 
 _HEADER_BYTES = 4096  # The rest of a longer header is ignored.
+_PROXY_STATUS_BYTES = 65_536  # Of all Proxy-Status headers together.
 _DATE_BYTES = 64
 _FOREVER = 2.0**31  # Seconds. RFC 9111 1.2.2 replaces a larger number by this one.
 
@@ -22,12 +23,18 @@ _FOREVER = 2.0**31  # Seconds. RFC 9111 1.2.2 replaces a larger number by this o
 _DIRECTIVE = re.compile(r'(?:[^,"]+|"(?:[^"\\]|\\.)*"?)+', re.DOTALL)
 _SECONDS = re.compile(r"-?[0-9]+")
 
-# The syntax of a list of RFC 8941: the separators, then the parts of a member.
+# The syntax of a list of RFC 9651, which adds dates and display strings to RFC 8941. First come the
+# separators, then the parts of a member.
 _OWS = r"[ \t]*"
 _NEXT_MEMBER = re.compile(rf"{_OWS},{_OWS}(?!\Z)")
 _STRING = r'"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"'
 _BARE_TOKEN = r"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*"  # noqa: S105 - not a password
-_BARE_ITEM = rf"{_STRING}|{_BARE_TOKEN}|:[A-Za-z0-9+/=]*:|\?[01]|-?[0-9]{{1,15}}(?:\.[0-9]{{1,3}})?"
+_NUMBER = r"-?[0-9]{1,15}(?:\.[0-9]{1,3})?"
+_DISPLAY_STRING = r'%"[\x20\x21\x23-\x7e]*"'
+_DATE = r"@-?[0-9]{1,15}"
+_BARE_ITEM = (
+    rf"{_STRING}|{_BARE_TOKEN}|:[A-Za-z0-9+/=]*:|\?[01]|{_NUMBER}|{_DISPLAY_STRING}|{_DATE}"
+)
 _ITEM = re.compile(_BARE_ITEM)
 _PARAMETER = re.compile(rf"; *([a-z*][a-z0-9_.*-]*)(?:=({_BARE_ITEM}))?")
 
@@ -86,7 +93,7 @@ def proxy_fault(proxy_status: Iterable[bytes], squid_error: bytes | None = None)
 
     Args:
         proxy_status: the values of all Proxy-Status headers. The first member with the parameter
-            `error` reports a failure (RFC 9209 2.1.1). RFC 8941 demands that a field which is not a
+            `error` reports a failure (RFC 9209 2.1.1). RFC 9651 demands that a field which is not a
             list is ignored as a whole.
         squid_error: the value of the header X-Squid-Error, which takes precedence.
 
@@ -96,14 +103,14 @@ def proxy_fault(proxy_status: Iterable[bytes], squid_error: bytes | None = None)
     said = _text(squid_error)
     if said:
         return f"X-Squid-Error: {said}"
-    for name, parameters in _members(_text(b",".join(proxy_status))):
+    for name, parameters in _members(_text(b",".join(proxy_status), _PROXY_STATUS_BYTES)):
         if "error" in parameters:
             return f"Proxy-Status: {name}; error={parameters['error']}"
     return ""
 
 
 def _members(field: str) -> list[tuple[str, dict[str, str]]]:
-    """Read a list of RFC 8941 4.2.1 as pairs of an item and its parameters.
+    """Read a list of RFC 9651 4.2.1 as pairs of an item and its parameters.
 
     The result is empty if `field` is not a list. Inner lists are not read, because Proxy-Status
     does not have them.
@@ -130,10 +137,10 @@ def _members(field: str) -> list[tuple[str, dict[str, str]]]:
     return members
 
 
-def _text(value: bytes | None) -> str:
+def _text(value: bytes | None, most_bytes: int = _HEADER_BYTES) -> str:
     if value is None:
         return ""
-    return value[:_HEADER_BYTES].decode("latin-1").strip()
+    return value[:most_bytes].decode("latin-1").strip()
 
 
 def _seconds(text: str) -> float | None:
