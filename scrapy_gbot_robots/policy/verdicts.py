@@ -62,10 +62,9 @@ def agreed(url: str, verdict: Verdict, rules: Rules | None, override: Override) 
         disallowed = len("/")
         if rules is not None:
             by_site = rules.verdict(form)
-            if by_site.allowed:
+            if by_site.allowed or by_site.rule is None:
                 continue
-            if by_site.rule is not None:
-                disallowed = len(by_site.rule.pattern)
+            disallowed = len(by_site.rule.pattern)
         if override.agreed_length(form) < disallowed:
             return verdict
     return Verdict(True, None, override.why, verdict.group, override.key)

@@ -149,8 +149,8 @@ class SitemapDownloaderMiddleware:
         """Make the middleware.
 
         Raises:
-            NotConfigured: the spider is not a SitemapSpider; or GBOT_ROBOTS_SITEMAPS is neither
-            "auto" nor "feed", and the spider is not a RobotsSitemapSpider.
+            NotConfigured: the spider is not a SitemapSpider, or GBOT_ROBOTS_SITEMAPS is neither
+                "auto" nor "feed" and the spider is not a RobotsSitemapSpider.
         """
         settings = GbotSettings.of(crawler.settings)
         if not (may_be_fed(crawler, settings) or feeds_itself(crawler)):

@@ -598,3 +598,13 @@ def test_site_that_a_misspelt_line_closes_to_everybody_stands_first(field: str) 
     assert first.text.endswith("because line 3 is not a user-agent line")
     own = f"user-agent: *\ndisallow: /\n{field}: badbot\ndisallow: /x".encode()
     assert [one.kind for one in findings(own)][:1] == ["misspelt field"]
+
+
+def test_noindex_lines_are_compared_with_rules_within_a_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    body = b"user-agent: *\ndisallow: /a\nnoindex: /a/b\n"
+    kinds = [finding.kind for finding in lint.findings(body)]
+    assert kinds == ["noindex of a disallowed path"]
+    monkeypatch.setattr(lint, "_MOST_WORK", 0)
+    assert [finding.kind for finding in lint.findings(body)] == ["noindex"]

@@ -147,3 +147,23 @@ def test_words_for_a_file_without_a_group_and_for_a_group_of_another() -> None:
 def test_user_agent_that_is_no_name_of_ones_own_is_told(user_agent: str, problem: str) -> None:
     assert problem in named_user_agent.problem_of(user_agent)
     assert bool(problem) == bool(named_user_agent.problem_of(user_agent))
+
+
+@table(
+    "name, source, shown, as_typed",
+    ("bingbot", "--as", 'Bingbot, from --as "bingbot"', "bingbot"),
+    ("Bingbot", "--as", "Bingbot", "Bingbot"),
+    ("MyBot/2.0 (+http://x)", "--as", 'MyBot, from --as "MyBot/2.0 (+http://x)"', "MyBot"),
+    ("bingbot/2.0", "--as", 'Bingbot, from --as "bingbot/2.0"', "bingbot"),
+    ("*", named_user_agent.NOBODY, "* (any crawler that no group names; --as Googlebot asks for one)", "*"),
+)  # fmt: skip
+def test_crawler_is_shown_with_its_source_and_as_it_was_typed(
+    name: str, source: str, shown: str, as_typed: str
+) -> None:
+    named = NamedUserAgent.of(name, source)
+    assert (str(named), named.as_typed) == (shown, as_typed)
+
+
+def test_name_that_the_text_lacks_is_shown_as_it_is() -> None:
+    named = NamedUserAgent(UserAgent.of("otherbot"), "--as", "a text (without it)")
+    assert named.as_typed == "otherbot"

@@ -1,6 +1,7 @@
 """What an entry means over time, and when to ask again: each ladder over simulated weeks."""
 
 import math
+from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
@@ -341,3 +342,10 @@ def test_text_that_counts_has_a_hash() -> None:
     of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # FIPS 180
     hashes = {kind: Copy(kind, 200, URL, b"abc", False, "", NOW, NOW).sha256 for kind in Kind}
     assert hashes == {Kind.RULES: of_abc, Kind.OTHER: of_abc, Kind.NONE: None, Kind.WALL: None}
+
+
+def test_denial_that_may_be_a_proxys_counts_for_an_hour_at_most() -> None:
+    denied = Unavailable(403, URL, "HTTP 403", may_be_a_proxys=True)
+    for max_age, secs in ((None, 3600), (86_400, 3600), (600, 600)):
+        decision = decide(after(replace(denied, max_age=max_age)), NOW, GOOGLE)
+        assert decision.ask_at == NOW + secs

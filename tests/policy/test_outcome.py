@@ -19,6 +19,7 @@ from scrapy_gbot_robots.policy.outcome import (
     is_for_this_process,
     next_hop,
     outcome_of,
+    proxy_failed,
 )
 
 from ..support.rows import row, table
@@ -174,3 +175,15 @@ def test_sixth_hop_is_a_404() -> None:  # S2.5
 def test_no_location_raises_and_none_leaves_http(location: bytes) -> None:
     target = next_hop(302, location, [URL])
     assert isinstance(target, Unavailable) or target.startswith(("http://", "https://"))
+
+
+def test_failure_of_a_proxy_names_it_if_it_is_known() -> None:
+    assert proxy_failed("proxy.example:3128", 503).why.endswith("(proxy.example:3128: HTTP 503)")
+    assert proxy_failed("", 503, "Proxy-Status: a; error=x").why.endswith(
+        "(HTTP 503, Proxy-Status: a; error=x)"
+    )
+
+
+def test_request_that_was_not_sent_counts_for_this_process_alone() -> None:
+    assert is_for_this_process(failed(Failure.DROPPED))
+    assert not is_for_this_process(failed(Failure.DNS))
