@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -93,8 +94,10 @@ def test_origin_of_a_request_is_the_origin_of_its_url(before: str, host: str, af
     url = before + host + after
     sent = url.strip("".join(map(chr, range(33)))).translate({9: None, 10: None, 13: None})
     sent = sent.replace("ws://", "http://")
-    request = Request(url, meta={"verbatim_url": True})
-    if request.url != url:  # before Scrapy 2.19
+    request = None
+    with suppress(ValueError):  # Scrapy before 2.19 changes the URL, or does not take it.
+        request = Request(url, meta={"verbatim_url": True})
+    if request is None or request.url != url:
         pytest.skip("this Scrapy has no verbatim URLs")
     try:
         expected = Origin.of(sent)
@@ -108,7 +111,7 @@ def test_origin_of_a_request_is_the_origin_of_its_url(before: str, host: str, af
 def test_request_without_headers_gets_none_because_it_waits() -> None:
     request = Request("http://a.x/")
     if not hasattr(request, "_headers"):
-        pytest.skip("this Scrapy makes the headers of each request")
+        pytest.skip("this Scrapy has no headers that are made on demand")
     crawler = get_crawler(settings_dict={"USER_AGENT": "mybot"})
     assert CrawlerIdentity(crawler, None).user_agent(request).name == "mybot"
     assert request._headers is None

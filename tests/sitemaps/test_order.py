@@ -9,6 +9,7 @@ from threading import Event
 from typing import Any
 
 import pytest
+import scrapy
 from scrapy import signals
 
 from ..support.crawls import as_scrapy_runs_it, crawl, crawl_until, stats, stop, together
@@ -62,7 +63,8 @@ async def test_pages_are_crawled_before_all_sitemaps_of_an_index_are_read(
     crawler = await crawl_until(lambda c: len(parsed(c)) >= 100, stop, spider, SETTINGS, **start)
     assert "robotstxt/forbidden" not in stats(crawler)
     sitemaps = [path for path in place.paths() if path.endswith(".xml")]
-    assert len(sitemaps) < 25
+    # The wrong order reads all 50. Scrapy 2.19 reads about 16 on a calm machine, 2.14 more.
+    assert len(sitemaps) < (25 if scrapy.version_info >= (2, 15) else 45)
 
 
 # How far files are read ahead of pages: GBOT_ROBOTS_SITEMAPS_AHEAD.
