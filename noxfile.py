@@ -21,7 +21,8 @@ SIDE_BY_SIDE = ["-n", "4", "--dist", "worksteal"]  # crawls mostly wait
 
 _config = ConfigParser()
 _config.read(HOME / "setup.cfg")
-_WANTED = _config["options"]["install_requires"].split("\n")[1]  # scrapy >= 2.14
+_REQUIRED = _config["options"]["install_requires"].split("\n")
+(_WANTED,) = (line for line in _REQUIRED if line.startswith("scrapy "))  # scrapy >= 2.14
 OLDEST, NEWEST = _WANTED.replace(">=", "=="), "scrapy"
 
 SCRAPYS = [nox.param(OLDEST, id="oldest"), nox.param(NEWEST, id="newest")]

@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: aiohttp 3.14.5.
 # aiohttp 3.14.5, web.static: if robots.txt.gz lies beside robots.txt, a client that accepts gzip gets the
 # .gz file, also if it is older and has other rules. A crawler and `curl` then see different rules.
 # Seen: Accept-Encoding: identity: /new/; gzip: /old/.

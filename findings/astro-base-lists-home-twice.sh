@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: astro 5.18.2, @astrojs/sitemap 3.7.4.
 # astro 5.18.2, @astrojs/sitemap 3.7.4: with `base: "/docs"` the sitemap lists the home page twice, as /docs and as
 # /docs/. With `trailingSlash: "never"` it still lists /docs/; with `base: "/docs/"` it lists one.
 # Seen: base /docs: /docs /docs/ /docs/tea/; never: /docs /docs/ /docs/tea; base /docs/: /docs/ /docs/tea/.

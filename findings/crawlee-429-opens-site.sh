@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: crawlee 1.11.0 (Python).
 # Crawlee for Python 1.11.0 with respect_robots_txt_file=True: a robots.txt that is answered with 429 allows
 # everything, like a 404, although the server asks for fewer requests. One that is answered with 503 ends in
 # no page. Google's page treats 429 like a 5xx.

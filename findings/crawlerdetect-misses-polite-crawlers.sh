@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: crawlerdetect 0.4.2.
 # crawlerdetect 0.4.2 (PyPI): a crawler that says who it is, "NAME/1.0 (+URL)", counts as a browser unless some word in
 # the header, be it in the path of the URL, contains "bot", "crawl", "spider" or the like. npm isbot 5.2.3 takes all three for bots.
 # Seen: True for the header whose URL ends in /crawler-info, False for the two others.

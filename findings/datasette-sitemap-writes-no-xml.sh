@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: datasette 0.65.5, datasette-sitemap 1.0, datasette-block-robots 1.1.1.
 # datasette-sitemap 1.0 (datasette 0.65.5): a path with `&` makes a sitemap that is no XML, because `&` is not
 # escaped, so an XML parser reads no page of the file. With datasette-block-robots 1.1.1 the robots.txt disallows
 # the whole site above its Sitemap line, so crawlers that obey cannot read the sitemap either.

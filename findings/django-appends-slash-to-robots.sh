@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: Django 5.2.19.
 # Django 5.2.19: with CommonMiddleware (in every new project) and a catch-all route such as "<str:name>/",
 # /robots.txt is not a 404 but a redirect to /robots.txt/, which is an HTML page with status 200. So a
 # crawler gets a web page for a robots.txt that does not exist.

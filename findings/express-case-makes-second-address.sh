@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: express 5.3.0, robots-parser 3.0.1.
 # Express 5.3.0 (npm): routes ignore case and a final slash, and robots.txt rules do not. So each page has
 # addresses that a rule for the written one does not match, and /ROBOTS.TXT is served like /robots.txt.
 # Seen: 200 for /Drafts/page, /drafts/page, /DRAFTS/PAGE/ and /ROBOTS.TXT. The rule "Disallow: /Drafts/" matches

@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: hypercorn 0.18.0, httpx 0.28.1.
 # hypercorn 0.18.0: an ASGI application that sends "http.response.early_hint" works over HTTP/2. Over HTTP/1.1 the same request
 # ends in 500, since the server has that extension for HTTP/2 alone. A crawler by HTTP/1.1 sees a failing site, a browser a healthy one.
 # Seen: HTTP/1.1: 500; HTTP/2: 200.

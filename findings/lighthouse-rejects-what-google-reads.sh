@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: lighthouse 12.8.2.
 # Lighthouse 12.8.2 (npm): its robots.txt audit fails for lines that Google's own robots.txt parser reads:
 # "disalow", "useragent", and a field without a colon. It fails for "Content-Signal" and "License", too,
 # which parsers ignore. A byte order mark, and CR alone as line end, pass.

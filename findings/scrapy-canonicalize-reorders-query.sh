@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: Scrapy 2.19.0, Protego 0.7.0.
 # Scrapy 2.19.0 and Protego 0.7.0: LinkExtractor(canonicalize=True) sorts the parameters of a query. So
 # the rule "Disallow: /*?sort=" applies to the link as the page has it, and not to the extracted link.
 # Seen: /list?sort=price&page=2 is disallowed; the extracted /list?page=2&sort=price is allowed.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: Scrapy 2.19.0.
 # Scrapy 2.19.0: a cookie that the server sets with robots.txt is sent with all pages of the crawl.
 # Seen: robots.txt answers with Set-Cookie: visit=robots, and the first page is requested with
 # "Cookie: visit=robots".

@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: Scrapy 2.19.0, PyDispatcher 2.0.7.
 # Scrapy 2.19.0 (PyDispatcher 2.0.7): a signal handler that disconnects itself while its signal is sent makes the handler
 # that was connected next miss that signal. Nothing is logged.
 # Seen: of two handlers of response_received, the second is called for 2 of 3 responses.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: Squid 5.7 (Debian 12).
 # Squid 5.7 (Debian 12) with the refresh_pattern lines of Debian's configuration: a robots.txt without Cache-Control
 # stays fresh for a fifth of the age of its Last-Modified, and for three days at most. Google's page says that a crawler
 # usually uses a file for up to a day; behind such a proxy it may be three days older.
@@ -7,6 +8,7 @@
 set -eu
 PATH=$PATH:/usr/sbin
 command -v squid >/dev/null || { echo "squid is missing: apt-get install squid"; exit 77; }
+squid -v | grep -q 'Version 5\.7$' || { echo "this is another version of squid"; exit 77; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"

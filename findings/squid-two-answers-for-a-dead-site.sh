@@ -1,10 +1,12 @@
 #!/bin/sh
+# Versions: Squid 5.7 (Debian 12).
 # Squid 5.7 (Debian 12): a site whose port refuses connections gives 503 (ERR_CONNECT_FAIL) through Squid as a forward proxy, and
 # 502 (ERR_READ_ERROR) through the same Squid as an accelerator in front of it. Both bear X-Squid-Error.
 # Seen: forward 503 "ERR_CONNECT_FAIL 111", accelerator 502 "ERR_READ_ERROR 0".
 set -eu
 PATH=$PATH:/usr/sbin
 command -v squid >/dev/null || { echo "squid is missing: apt-get install squid"; exit 77; }
+squid -v | grep -q 'Version 5\.7$' || { echo "this is another version of squid"; exit 77; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"

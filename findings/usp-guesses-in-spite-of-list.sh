@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: ultimate-sitemap-parser 1.8.1.
 # ultimate-sitemap-parser 1.8.1: it asks for 14 guessed sitemaps although robots.txt lists one, and although
 # robots.txt disallows everything for everybody.
 # Seen: 16 requests: robots.txt, the listed sitemap, and 14 others, such as /admin/config/search/xmlsitemap.

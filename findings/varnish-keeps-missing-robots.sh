@@ -1,10 +1,12 @@
 #!/bin/sh
+# Versions: Varnish 7.1.1 (Debian 12).
 # Varnish 7.1.1 (Debian 12), default VCL: a 404 for robots.txt without Cache-Control is kept for two minutes
 # (default_ttl), so crawlers see no robots.txt though the site has one by then.
 # Seen: the origin answers 404 once, then 200; through Varnish three requests within two seconds get 404.
 set -eu
 PATH=$PATH:/usr/sbin
 command -v varnishd >/dev/null || { echo "varnishd is missing: apt-get install varnish"; exit 77; }
+varnishd -V 2>&1 | grep -q 'varnish-7\.1\.1 ' || { echo "this is another version of varnishd"; exit 77; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# Versions: w3lib 2.4.0 and 2.5.0.
 # w3lib 2.4.0, which Scrapy 2.14 to 2.19 accept: safe_url_string drops the brackets of an IPv6 address, so Request changes
 # "http://[::1]/robots.txt" into a URL that has no valid host. w3lib 2.5.0 keeps them.
 # Seen: 2.4.0: http://::1/robots.txt; 2.5.0: http://[::1]/robots.txt.
