@@ -299,7 +299,7 @@ class Origin:
         for user_agent, rules in groups:
             lines += [
                 "",
-                f"{dice.choice(('User-user_agent', 'user-user_agent ', 'USER-AGENT'))}: {user_agent}",
+                f"{dice.choice(('User-agent', 'user-agent ', 'USER-AGENT'))}: {user_agent}",
             ]
             for rule in rules:
                 lines.append(
