@@ -49,7 +49,7 @@ def main() -> None:
     options.add_argument(
         "--per-second", type=float, default=0, help="questions; 0: as fast as they are answered"
     )
-    options.add_argument("--cache-size", type=int, default=10_000)
+    options.add_argument("--cache-origins", type=int, default=10_000)
     logging.disable(logging.WARNING)  # each unreachable origin causes one
     asyncio.run(crawl(options.parse_args()))
 
