@@ -62,7 +62,7 @@ _MOST_TOLD = 3  # The greatest number of sitemaps that are named in the reason f
 _MOST_WHY = 2_000  # The greatest length of that reason in the log, in characters.
 
 # The fates of URLs that a sitemap lists, and the words for each fate in the last line of the log.
-# The stat "gbot_robots/sitemaps/entries/FATE" counts each fate except "lost". URLs that none of
+# The stat `gbot_robots/sitemaps/entries/FATE` counts each fate except "lost". URLs that none of
 # these stats counts are "lost".
 _FATES = {
     "crawled": "crawled",

@@ -114,7 +114,7 @@ class Skipped(ValueError):  # noqa: N818  The name shows what became of the URL.
     def reason(self) -> str:
         """The last part of `stat`, for example "host" for "skipped/host".
 
-        URLs that a sitemap lists are counted in "gbot_robots/sitemaps/entries/REASON".
+        URLs that a sitemap lists are counted in the stat `entries/REASON`.
         """
         return self.stat.rpartition("/")[2]
 

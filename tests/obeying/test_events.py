@@ -156,6 +156,8 @@ def test_storage_is_named_without_passwords(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "own", SimpleNamespace(Storage=MemoryStorage))
+    if settings is REDIS_HOST:
+        pytest.importorskip("scrapy_redis")
     crawler = get_crawler(settings_dict=settings)
     words = choice_of(GbotSettings.of(crawler.settings), crawler).words
     assert words == named.format(path=Path.cwd() / "r.sqlite")
