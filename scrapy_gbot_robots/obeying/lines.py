@@ -1,9 +1,13 @@
-"""The lines in the room, and the order in which they have their turns.
+"""The lines in which requests wait, and the order in which the lines have their turns.
 
-A *site* is an origin. A *line* contains the requests of one site in one download slot. A slot is
-ready if it has a line whose first request may go on. Of the ready slots, the one with the fewest
-requests under way comes first; slots with equally few take turns. Within a slot, the line with the
-most urgent request comes first; lines with equally urgent requests take turns.
+The requests of a crawl wait for their robots.txt in the *room* (room.py). In the room, an origin
+and its requests are a *site*. The requests of a site that use the same download slot of Scrapy are
+a *line*. A line is *ready* if its first request may go on.
+
+The next request comes from the slot with the fewest requests under way. Slots without a ready line
+and busy slots are left out. Slots with equally few requests under way take turns. Within the slot,
+the ready line with the most urgent request comes first. Lines with equally urgent requests take
+turns.
 """
 
 from __future__ import annotations
@@ -27,61 +31,69 @@ from .lookup import NeededUserAgents
 
 # A slot with a delay may have as many requests in its queue as it sends in this time.
 AHEAD_SECS = 1.0
-_MOST_LOOKED_AT = 1000  # To find one request, at most this many slots are looked at.
+_MOST_LOOKED_AT = 1000  # At most this many slots are compared to find one request.
 
 
 class QueuedRequest(NamedTuple):
-    """A request in a line. The smallest entry comes first."""
+    """A request in a line. The smallest of these tuples goes first."""
 
     rank: int  # the negated priority
-    is_start: bool  # Whether it is a start request, if start requests have a queue of their own.
-    # This decides between requests of equal priority. It is the number with which the request came,
-    # and negative if the last request goes first.
+    # Whether this is a start request. It is False if start requests have no queue of their own.
+    is_start: bool
+    # Requests are numbered as they come. This is the number of the request, or the negated number
+    # if the newest request goes first.
     order: int
     request: Request
 
 
 class Standing(Enum):
-    """Whether the requests of a site wait, and for what."""
+    """What the requests of a site wait for, if they have to wait."""
 
     OPEN = "they go on while the answer of the site is good"
     ASKED = "they wait for a look-up, which is running or still queued"
     LATE = "they wait for a look-up that has been running for more than a second"
     UNREACHABLE = "the robots.txt is unreachable, so they wait for a better answer"
 
-    # Each move of a site uses the hash, and the hash of `Enum` is slow.
+    # Each change of a standing looks up two counts by this hash, and the hash of `Enum` is slow.
     __hash__ = object.__hash__
 
 
 @dataclass(slots=True, eq=False)
 class Site(dict[tuple[str, bool], "SiteLine"]):
-    """One origin that has requests in the room, or is due for another look-up.
+    """One origin that has requests in the room, or that the room will look up again.
 
-    A site is a dict of its lines. The key is a slot, and whether the requests of the line have come
-    back from the middleware to wait. Requests about which no robots.txt decides are in a site
-    without an origin.
+    A site is a dict of its lines. Each key has two parts: the download slot, and whether the
+    requests of the line have come back from the middleware to wait. All requests that need no
+    robots.txt are in one site, whose origin is None.
 
-    This table has all pairs of a standing and a place in the room that occur:
+    A site has a standing, and may be in one of four collections of the room. The table shows all
+    pairs that occur, and what happens next to a site. For example, an OPEN site with a request that
+    has to wait becomes ASKED.
 
-        standing     room         what ends that
-        OPEN         nowhere      a request that has to wait: ASKED; no requests: it is forgotten
-        ASKED        `_to_ask`    its turn: a look-up begins
-        ASKED        `_young`     an answer: OPEN or UNREACHABLE; a second: LATE
-        LATE         `_late`      an answer: OPEN or UNREACHABLE
-        UNREACHABLE  `_due`       its date: `_to_ask`, a later date, or OPEN if the origin is dead
-        UNREACHABLE  `_to_ask`    its turn: a look-up begins
-        UNREACHABLE  `_young`     an answer: OPEN or UNREACHABLE; a second: `_late`
-        UNREACHABLE  `_late`      an answer: OPEN or UNREACHABLE
+        standing     collection   event          next
+        OPEN         none         must wait      ASKED, `_to_ask` or `_young`
+        OPEN         none         is empty       the room forgets the site
+        ASKED        `_to_ask`    has its turn   a look-up begins: `_young`
+        ASKED        `_young`     is answered    OPEN or UNREACHABLE
+        ASKED        `_young`     waits 1 s      LATE, `_late`
+        LATE         `_late`      is answered    OPEN or UNREACHABLE
+        UNREACHABLE  `_due`       is due         `_to_ask`, `_young`, `_due` again, or OPEN
+        UNREACHABLE  `_to_ask`    has its turn   a look-up begins: `_young`
+        UNREACHABLE  `_young`     is answered    OPEN or UNREACHABLE
+        UNREACHABLE  `_young`     waits 1 s      `_late`
+        UNREACHABLE  `_late`      is answered    OPEN or UNREACHABLE
     """
 
     origin: Origin | None
-    answer: CachedAnswer | None = None  # the answer of the last look-up, which may be too old
-    waited_before: int = 0  # Requests with smaller numbers have waited for that answer.
+    answer: CachedAnswer | None = None  # The answer of the last look-up. It may be out of date.
+    # Requests with smaller numbers were waiting when `answer` came.
+    waited_before: int = 0
     standing: Standing = Standing.OPEN
     size: int = 0  # how many requests are in its lines
     user_agents: NeededUserAgents = field(default_factory=NeededUserAgents)
     waiters: tuple[Waiter, ...] = ()  # requests that wait in the downloader
-    queued_rank: int | None = None  # the rank of its valid entry in `_to_ask`; None if not there
+    # The rank of its valid entry in the `_to_ask` of the room. None if it has no such entry.
+    queued_rank: int | None = None
 
     # Two sites are never equal.
     __hash__ = object.__hash__  # type: ignore[assignment]
@@ -92,7 +104,7 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
         return [line for line in self.values() if not line.turn]
 
     def most_urgent(self) -> SiteLine | None:
-        """Return the line with the most urgent waiting request; None if no line waits."""
+        """Return the line with the most urgent request of those that are not ready, or None."""
         return min(self.waiting(), key=lambda line: line[0].rank, default=None)
 
 
@@ -100,28 +112,29 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
 class Waiter:
     """A request that waits in the downloader.
 
-    It did not come through the scheduler, or it has gone back to wait once and still has no answer.
+    It did not come through the scheduler, or it has already gone back to the room once, and still
+    has no answer that it can use.
     """
 
     request: Request
     user_agent: UserAgent
-    # It fires with the answer for the request, or with None if the crawl is closing.
+    # This Deferred fires with the answer for the request, or with None if the crawl is closing.
     ended: Deferred[CachedAnswer | None] = field(default_factory=Deferred)
 
 
 @dataclass(slots=True, eq=False)
 class SiteLine(list[QueuedRequest]):
-    """Requests of one origin in one slot, as a heap."""
+    """The requests of one site in one download slot, as a heap. The most urgent one is first."""
 
     slot: str
     site: Site
-    has_returned: bool
-    turn: int = 0  # its number among the ready lines; 0 if it waits
-    turn_rank: int = 0  # the rank of its first request when the line got that turn
+    has_returned: bool  # Whether its requests have come back from the middleware to wait.
+    turn: int = 0  # its number among the ready lines; 0 if the line is not ready
+    turn_rank: int = 0  # the rank of its first request when the line got the number
 
 
 class Sites(dict["Origin | None", Site]):
-    """The sites of a room, by their origin. A missing site is made at its first use."""
+    """The sites of a room, by their origin. Looking up a missing site adds it."""
 
     def __missing__(self, origin: Origin | None) -> Site:
         """Make the site of `origin`."""
@@ -130,7 +143,7 @@ class Sites(dict["Origin | None", Site]):
 
 
 class Occupancy:
-    """How many requests are in the room, by the standing of their site. It updates the stats.
+    """Counts the requests in the room, by the standing of their site, and updates their stats.
 
     Attributes:
         size: how many requests are in the room.
@@ -150,16 +163,19 @@ class Occupancy:
 
     @property
     def usable(self) -> int:
-        """How many requests can go on now or will probably be able to soon."""
+        """How many requests can go on now, or probably soon.
+
+        The others wait for a robots.txt that is late or unreachable.
+        """
         return self.size - self.late - self._by_standing[Standing.UNREACHABLE]
 
     @property
     def late(self) -> int:
-        """How many requests wait for a look-up that is late."""
+        """How many requests wait for a look-up that has been running for more than a second."""
         return self._by_standing[Standing.LATE]
 
     def add(self, line: SiteLine, number: int) -> None:
-        """Count `number` more requests in `line` and in its site. `number` may be negative."""
+        """Add `number` to the counts of requests in `line` and in its site; it may be negative."""
         self.size += number
         _add(self.by_slot, line.slot, number)
         site = line.site
@@ -169,7 +185,7 @@ class Occupancy:
             self._tell()
 
     def move(self, site: Site, standing: Standing) -> None:
-        """Give `site` another standing, and count its requests there."""
+        """Give `site` another standing, and count its requests under that standing."""
         self._by_standing[site.standing] -= site.size
         self._by_standing[standing] += site.size
         site.standing = standing
@@ -181,20 +197,22 @@ class Occupancy:
 
 
 class Handed(NamedTuple):
-    """The facts about a request at the time when it was handed out."""
+    """The facts about a request at the time when the room handed it out."""
 
     slot: str
     url: str
     origin: Origin | None  # the origin of `url`; None if no robots.txt decides
-    # The answer with which the request was released. It is None if the room thinks that the request
-    # needs no answer, or has let it through to find out.
+    # The answer of the origin at that time. It is None if no robots.txt decides. It is also None if
+    # the robots.txt is unreachable, and the request goes on only because one of the project's own
+    # middlewares may exempt it.
     answer: CachedAnswer | None
-    has_returned: bool  # Whether the request has come back to wait. It does so only once.
+    has_returned: bool  # Whether the request has come back to wait. A request does so only once.
 
     def goes_back(self, origin: Origin) -> bool:
-        """Whether the request goes back to wait if there is no good answer for `origin`.
+        """Whether the request goes back to the room if there is no good answer for `origin`.
 
-        It does so once, unless it was handed out with an answer for that origin.
+        A request goes back at most once. It does not go back if it was handed out with an answer
+        for `origin`.
         """
         if self.answer is not None and self.answer.origin == origin:
             return False
@@ -204,8 +222,8 @@ class Handed(NamedTuple):
 class ReadyLines:
     """The lines whose first request may go on, and the requests that were handed out of them.
 
-    A request is on its way until it reaches this plugin's middleware, or until another middleware
-    drops it.
+    A request that was handed out is *on its way* until it reaches this plugin's middleware, or
+    until another middleware drops it.
 
     Attributes:
         on_the_way: how many requests are on their way, by slot. A slot without requests is left
@@ -215,33 +233,36 @@ class ReadyLines:
     def __init__(self, crawler: Crawler, slots: DownloadSlots) -> None:
         self._crawler = crawler
         self._slots = slots
-        # There is a heap for each slot. The slot that was served last is at the end.
+        # There is a heap of lines for each slot. The slot that was served last is at the end.
         self._heaps: OrderedDict[str, list[tuple[int, int, SiteLine]]] = OrderedDict()
         self._turns = count(1)
         self.on_the_way: dict[str, int] = {}
         self._handed: dict[Request, Handed] = {}
 
     def hand_out(self, request: Request, handed: Handed) -> None:
-        """Note that `request` was handed out."""
+        """Record that `request` was handed out, so that it is on its way."""
         if request in self._handed:  # The same object was scheduled twice.
             self.end_way(request)
         self._handed[request] = handed
         _add(self.on_the_way, handed.slot, 1)
 
     def end_way(self, request: Request) -> Handed | None:
-        """End the way of `request`; return the facts about it, or None if it was not on its way."""
+        """Record that `request` is not on its way any more.
+
+        Return the facts that `hand_out` got, or None if the request was not on its way.
+        """
         handed = self._handed.pop(request, None)
         if handed is not None:
             _add(self.on_the_way, handed.slot, -1)
         return handed
 
     def forget_dropped(self) -> bool:
-        """Forget the requests that another middleware has ended; return whether there were any.
+        """Forget requests that another middleware has dropped; return whether there were any.
 
-        Otherwise these requests would make their slots look busy for ever.
+        If they were not forgotten, their slots would look busy for ever.
         """
         under_way = in_progress(self._crawler)
-        if under_way is None:  # The engine does not record it, so all requests are forgotten.
+        if under_way is None:  # The engine does not record them, so all requests are forgotten.
             under_way = ()
         dropped = [request for request in self._handed if request not in under_way]
         for request in dropped:
@@ -249,9 +270,9 @@ class ReadyLines:
         return bool(dropped)
 
     def add(self, line: SiteLine) -> None:
-        """Give `line` a turn, by the rank of its first request.
+        """Make `line` ready, and give it a turn by the rank of its first request.
 
-        If the line already has a turn with that rank, it keeps that turn.
+        If the line already has a turn by that rank, it keeps this turn.
         """
         rank = line[0].rank
         if line.turn and rank == line.turn_rank:
@@ -264,12 +285,15 @@ class ReadyLines:
         heappush(heap, (rank, line.turn, line))
 
     def take(self) -> SiteLine | None:
-        """Take out the line whose turn it is; None if there is none for now."""
+        """Take out the ready line whose turn it is, and return it.
+
+        Return None if there is no ready line, or if all slots of ready lines are busy.
+        """
         best = None
         fewest = float("inf")
         for _ in range(min(len(self._heaps), _MOST_LOOKED_AT)):
             slot, heap = next(iter(self._heaps.items()))
-            # An entry is out of date if its line has got another turn since.
+            # An entry is out of date if its line has got another turn since then.
             while heap and heap[0][1] != heap[0][2].turn:
                 heappop(heap)
             if not heap:
@@ -294,7 +318,7 @@ class ReadyLines:
 
 
 def _is_busy(slot: Any, under_way: int, on_the_way: int) -> bool:
-    """Whether a download slot could not use one more request soon.
+    """Whether a download slot has enough requests, so that it could not send one more soon.
 
     Args:
         slot: the slot.

@@ -1,22 +1,28 @@
 """How long requests wait for an unreachable robots.txt, and when its host is dead or gone.
 
-This module reads no clock and does not know Scrapy. `now` comes from the caller, in seconds on a
-clock that is never set back. Each answer here is of an unreachable robots.txt, except in `note`. No
-answer is changed.
+The room (room.py) holds the requests that wait, and asks this module about them. This module reads
+no clock and does not use Scrapy. The caller passes the time `now`, in seconds on the monotonic
+clock, and the answer of the origin, which is not changed. `Patience.note` takes any answer. The
+other functions take only answers of unreachable robots.txt files.
 
-* The requests of an origin wait for the *wait* (GBOT_ROBOTS_UNREACHABLE_WAIT_SECS). The first
-  look-up after that decides, if it comes before twice the wait. If it fails, a portion of 64
-  requests is forbidden. Each later look-up that fails forbids one more portion, but there is at
-  most one portion in each wait.
-* An origin that has been unreachable for five waits is *dead*. No request waits for it any more.
-* An origin is *gone* if three times in a row its name did not resolve or it refused the connection.
-  Failures of earlier runs count, but the last failure must be of this run. No request waits for an
-  origin that is gone. There is one exception: if other origins fail in the same way and no server
-  answers, our own network may be down.
+Below, a *wait* is the time in GBOT_ROBOTS_UNREACHABLE_WAIT_SECS, and a *portion* is 64 requests of
+one origin.
+
+* First, all requests of the origin wait. When one wait has passed, the next look-up decides. If it
+  fails too, a portion is forbidden, and the other requests wait longer. If that look-up would come
+  later than two waits after the first failure, the portion is forbidden when one wait has passed.
+  Look-ups that fail later forbid more portions, but at most one in each wait.
+* When the origin has been unreachable for five waits, it is *dead*. All its requests are forbidden.
+* An origin is *gone* after three failures in a row to find a server: the name of the host did not
+  resolve, or the connection was refused. Failures in earlier runs count, but the last failure must
+  be in this run. All requests of the origin are forbidden. If our own network is down, however, all
+  origins fail like this. So if no server at all has answered since the first failure in this run,
+  the origin is not gone for two seconds after that failure, or while other origins also fail to
+  have a server.
 
 Example, with a wait of 60 s: https://example.com fails at 0:00, and the crawl has 100 requests for
-it. The first look-up after 1:00 also fails, so 64 requests are forbidden, and the other 36 wait.
-The next look-up fails at 2:07, so these 36 are forbidden as well. At 5:00 the host is dead.
+it. The next look-up after 1:00 is at 1:05 and fails, so 64 requests are forbidden, and the other 36
+wait. The next look-up fails at 2:07, so these 36 are forbidden as well. At 5:00 the host is dead.
 """
 
 from __future__ import annotations
@@ -31,26 +37,27 @@ from ..policy.outcome import NO_SERVER
 if TYPE_CHECKING:
     from .answer import CachedAnswer
 
-GIVEN_UP = 64  # The size of a portion: at most this many requests of an origin in each wait.
+GIVEN_UP = 64  # the number of requests in a portion
 DEAD_AFTER = 5  # waits
-TRIES = 3  # An origin without an address or a server is gone after this many failures in a row.
+TRIES = 3  # An origin is gone after this many failures in a row to find a server.
 
-# How long one origin without a server is evidence that our own network may be down.
+# For this time after an origin was found without a server, our own network may be down, so no other
+# origin is gone.
 _LATELY_SECS = 10.0
-# Unless a server has answered meanwhile, an origin is not gone sooner than this after its first
-# failure in a run. If our own network is down, other origins fail in that time. While they do, the
-# room looks again at this interval.
+# If no server has answered since the first failure of an origin in this run, the origin is not gone
+# before this time has passed. If our own network is down, other origins fail in this time. While
+# they do, the room looks at the origin again at this interval.
 _DOUBT_SECS = 2.0
-_SHORTEST_SECS = 0.1  # The shortest time between two looks at an origin.
-_MOST_PORTIONS = 10_000  # The most origins whose portion is in memory.
+_SHORTEST_SECS = 0.1  # The room does not look at an origin again before this time has passed.
+_MOST_PORTIONS = 10_000  # The portions of at most this many origins are in memory.
 
 
 @dataclass(slots=True)
 class _Portion:
-    """How many requests of an origin may still be forbidden in this wait."""
+    """How many requests of an origin may still be forbidden, before its next portion begins."""
 
     left: int = 0
-    next_at: float = 0.0  # when a look-up that fails makes it `GIVEN_UP` again
+    next_at: float = 0.0  # the earliest time at which the next portion begins
 
 
 class Patience:
@@ -61,22 +68,23 @@ class Patience:
             not wait.
 
     Attributes:
-        answered_at: when any server has answered last. At that time our own network worked.
+        answered_at: the time of the last response from any server, on the monotonic clock. Our own
+            network worked at that time.
     """
 
     def __init__(self, wait_secs: float) -> None:
         self._wait_secs = wait_secs
         self.answered_at = float("-inf")
-        # The last two origins without a server, and when they failed.
+        # The last two origins that were found without a server, and the times of that.
         self._looked_gone: dict[Origin, float] = {}
         self._portions: dict[Origin, _Portion] = defaultdict(_Portion)
 
     def note(self, answer: CachedAnswer, now: float) -> None:
-        """Give the origin of `answer` another portion, if a wait has passed since its last one.
+        """Record a new answer of an origin.
 
-        The last two origins without a server are recorded, because `is_gone` compares them. Other
-        answers than those of unreachable robots.txt files are passed as well. They end the outage,
-        so the origin has no portion any more.
+        If the robots.txt is unreachable, and a wait has passed since the last portion of the origin
+        began, the next portion begins. If the origin has no server, it is recorded for `is_gone`.
+        Any other answer ends the outage, so the portion of the origin is forgotten.
         """
         portion = self._portions[answer.origin]
         if now >= portion.next_at:
@@ -92,25 +100,29 @@ class Patience:
             self._looked_gone[answer.origin] = now
 
     def gives_up(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether a request in a line is forbidden: all are, or the portion is not used up."""
+        """Whether the next request that waits for the origin is forbidden.
+
+        It is forbidden if the origin is dead or gone, or if the wait is over and the portion is not
+        used up.
+        """
         if self.is_to_wait(answer, now):
             return False
         return self._portions[answer.origin].left > 0 or self.is_over(answer, now)
 
     def give_up(self, answer: CachedAnswer) -> None:
-        """Take one request off the portion, because it is forbidden."""
+        """Count one forbidden request of the origin against its portion."""
         self._portions[answer.origin].left -= 1
 
     def is_to_wait(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether the wait for the origin is not over yet."""
+        """Whether all requests of the origin still wait, so that no portion is forbidden yet."""
         return now < self._decided_at(answer) and not self.is_over(answer, now)
 
     def is_over(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether the origin is dead or gone, so that no request waits for it any more."""
+        """Whether the origin is dead or gone. If so, no request waits for it any more."""
         return now >= self._dead_at(answer) or self.is_gone(answer, now)
 
     def is_gone(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether the host does not exist or has no server, although our own network works."""
+        """Whether the host has no address or no server, and our own network seems to work."""
         if _times_gone(answer) < TRIES:
             return False
         if self.answered_at > answer.since:
@@ -121,18 +133,18 @@ class Patience:
         return max(others, default=float("-inf")) <= now - _LATELY_SECS
 
     def look_again_at(self, answer: CachedAnswer, now: float) -> float:
-        """Return when to look again at an origin that requests wait for.
+        """Return the time at which the room should look again at an origin with waiting requests.
 
-        It is the earliest time at which its robots.txt may be requested again, at which the wait is
-        over, or at which the host may be dead or gone.
+        It is the first of three times: the robots.txt may be requested again; the wait is over; the
+        origin may be dead or gone.
         """
         at = min(answer.ask_again_at, self._dead_at(answer))
         decided_at = self._decided_at(answer)
         if now < decided_at:
             at = min(at, decided_at)
         if _times_gone(answer) >= TRIES:
-            # The origin is gone unless our own network is down. `is_gone` can decide that after
-            # the time of doubt. While other origins fail in the same way, that time begins anew.
+            # The origin is gone, unless our own network is down. `is_gone` cannot tell until
+            # `_DOUBT_SECS` have passed. While other origins fail too, they begin anew.
             in_doubt_until = answer.since + _DOUBT_SECS
             if now >= in_doubt_until:
                 in_doubt_until = now + _DOUBT_SECS
@@ -140,7 +152,11 @@ class Patience:
         return max(at, now + _SHORTEST_SECS)
 
     def _decided_at(self, answer: CachedAnswer) -> float:
-        """Return when the wait ends: with the first look-up after it, unless that is too late."""
+        """Return the time from which on requests of the origin may be forbidden.
+
+        It is the time of the first look-up after one wait. If that look-up would come later than
+        after two waits, it is the end of the first wait.
+        """
         end = answer.since + self._wait_secs
         if answer.asked_at < end <= answer.ask_again_at <= end + self._wait_secs:
             return answer.ask_again_at
@@ -151,7 +167,10 @@ class Patience:
 
 
 def _times_gone(answer: CachedAnswer) -> int:
-    """Return how many of the last fetches in a row found no server at the origin itself."""
+    """Return how many fetches in a row have found no server at the origin itself.
+
+    Return 0 if the last fetch failed for another reason, or after a redirect.
+    """
     outage = answer.outage
     if outage is None or outage.redirected_to or outage.failure not in NO_SERVER:
         return 0
