@@ -128,14 +128,14 @@ class _Version:
 
     def __init__(self, robotstxt: RobotsTxt) -> None:
         self.groups = every_group_of(robotstxt)
-        # The reading that all user agents share if the version does not name them; None until the
-        # first question about such a user agent.
+        # The reading for a user agent that the version does not name. All these user agents share
+        # it. It is None until a caller asks for one of them.
         self._not_named: _Reading | None = None
 
     def reading(self, user_agent: str) -> _Reading:
         """Return the lines that `user_agent` follows.
 
-        The result is one shared object for all user agents that the version does not name.
+        All user agents that the version does not name get the same object.
         """
         if user_agent in self.groups.user_agents:
             rules = self.groups.rules_for(user_agent)

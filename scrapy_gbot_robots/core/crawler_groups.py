@@ -314,9 +314,10 @@ class _Scan:
                 self._read_block(block)
 
     def _is_read_at_once(self, block: bytes) -> bool:
-        """Try to handle a block as a whole, without reading each line. Return whether this worked.
+        """Handle a block as a whole if possible. Return False if each line has to be read.
 
-        This works if no line of the block matters, or if every line begins with "Disallow: ".
+        A block is handled as a whole if no line of it matters, or if every line begins with
+        "Disallow: ".
         """
         group = self._group
         if group is not None and not block.startswith(_RUN):

@@ -323,7 +323,7 @@ def _shut_out(
     """
     shut_out: dict[tuple[Rule, int], list[str]] = {}
     is_closed = True
-    for name, crawler in {"*": UserAgent.of("*"), **SEARCH_ENGINES}.items():
+    for name, crawler in {"*": _ANY, **SEARCH_ENGINES}.items():
         rules = robotstxt.rules_for(crawler)
         closing = closing_rule(entries_of(rules))
         if closing is None:

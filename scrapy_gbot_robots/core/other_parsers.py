@@ -18,8 +18,8 @@ from itertools import chain
 from .lines import BOM, UNKNOWN, USER_AGENT, Line, as_written, split_lines
 from .remarks import RULES, Finding, finding
 from .robots import Group, groups_by_agent
+from .urls import LOOSE_ESCAPE
 
-_LOWER_ESCAPE = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
 _CR_ALONE = re.compile(rb"[^\r\n]\r(?=[^\r\n])")
 # HTTrack keeps only this many bytes of a group. The bytes are the paths of the rules, with an LF
 # after each path. The number was measured.
@@ -79,8 +79,8 @@ def _blank_lines(all_lines: Iterable[Line], written: Iterable[bytes]) -> Iterato
 def _lower_escapes(all_lines: Iterable[Line], written: Iterable[bytes]) -> Iterator[int]:
     """Yield the line number of each rule with a lower-case escape in its path, such as "%2f"."""
     for line, raw in zip(all_lines, written, strict=True):
-        may_have = line.kind in RULES and _LOWER_ESCAPE.search(raw)
-        if may_have and _LOWER_ESCAPE.search(as_written(raw)):
+        may_have = line.kind in RULES and LOOSE_ESCAPE.search(raw)
+        if may_have and LOOSE_ESCAPE.search(as_written(raw)):
             yield line.number
 
 

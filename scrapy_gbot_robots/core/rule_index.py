@@ -1,21 +1,22 @@
 """Build an index that finds the rule that decides for a path, without trying all the rules.
 
-Source: Google's page, "Order of precedence for rules": of the rules that match, the longest pattern
-decides, and allow wins a tie. Of equal rules, the first one is named.
+Of the rules that match, the longest pattern decides. If an allow and a disallow rule are equally
+long, the allow rule wins (Google's page, "Order of precedence for rules"). If the same rule occurs
+several times, the first one is named.
 
-The operations, for a group of thousands of rules and a path of a few dozen characters:
+A group may have thousands of rules, and a path usually has a few dozen characters. The index is
+built once, in time that is linear in the text of the rules. It answers two questions:
 
-* Build the index once, in time linear in the text of the rules.
-* `best(path, best)`, for each kind: the highest precedence of a rule that matches. A precedence is
-  one number with the length of the pattern, the kind and the line of a rule. So the highest number
-  decides, and no second search for the line is needed.
-* `allows_url(url, start)`: only whether the deciding rule allows, for a path inside a URL. A crawl
-  asks this for each request, so most questions are settled by one `startswith` with a few literal
+* `best(path, best)` asks all disallow rules, or all allow rules, for the highest precedence of a
+  rule that matches. A precedence is one number, which contains the length of the pattern, the kind
+  and the line of a rule. So the highest number decides, and it already contains the line.
+* `allows_url(url, start)` asks only whether the deciding rule allows the path in a URL. A crawl
+  asks this for each request. Most of these questions need only one `startswith` with a few literal
   beginnings, before the path is cut out of the URL.
 
-Plan: the disallow rules are searched first, because most paths match none of them. The allow rules
-are arranged in the same way. They are searched only if one could outweigh the disallow rule that
-was found.
+The disallow rules are searched first, because most paths match none of them. The allow rules are
+arranged in the same way. They are searched only if one of them could outweigh the disallow rule
+that was found.
 
 1. A rule without a wildcard is a *stem*. It matches if the path begins with it. The stems are
    sorted, and one bisection finds the last stem that does not come after the path. Every stem with
@@ -46,11 +47,11 @@ line 2, with five characters. The pattern of line 4 hangs on "/shop/" and matche
 characters, so it is now the best. The needle is not in the path. No allow rule has twelve
 characters or more, so the allow rules are not searched. Line 4 decides, and the path is disallowed.
 
-Warnings: each list of patterns is sorted by precedence, the highest first. A search in a list ends
-at the first match, or as soon as no better match can follow. A path "begins with" a stem in the
-sense of `str.startswith`, because stems have no wildcard. The attributes that `allows_url` uses are
-shortcuts; the comments where they are set explain why they do not change the answer. A hostile file
-can still have every pattern tried, so `takes_long` of rules.py assumes this.
+A change must keep the following promises. Each list of patterns is sorted by precedence, with the
+highest at the beginning. A search in a list ends at the first match, or as soon as no better match
+can follow. The attributes that `allows_url` uses are shortcuts. The comments beside their
+assignments explain why the shortcuts do not change the answer. A hostile file can still cause a
+search to try every pattern, so `takes_long` in rules.py assumes this.
 """
 
 from __future__ import annotations
@@ -68,14 +69,14 @@ Filed = tuple[int, str, str]  # a precedence, a needle, and the wildcard pattern
 
 # Up to this number of stems, one `startswith` with all stems is faster than a bisection.
 _FEW_STEMS = 40
-# Up to this number, looking for each needle is faster than cutting the path into pieces.
+# Up to this number of needles, looking for each is faster than cutting the path into pieces.
 _FEW_NEEDLES = 100
 _PIECE = 5  # characters
-# Needles times characters of the path. Above this, sorting the suffixes of the path is faster than
-# looking for each needle.
+# The number of needles times the number of characters of the path. If this product is larger,
+# sorting the suffixes of the path is faster than looking for each needle.
 _MUCH_WORK = 30_000_000
-_END = "\U0010ffff"  # sorts after all places
-_PLACE = 128  # characters of each suffix of the path that are compared with a segment
+_SUFFIX = 128  # characters of each suffix of the path that are compared with a segment
+_END = "\U0010ffff"  # sorts after all suffixes
 
 
 class Index:
@@ -83,7 +84,8 @@ class Index:
 
     Attributes:
         kinds: the disallow rules, and the allow rules.
-        wildcard_chars: the number of characters of all wildcard patterns, which may be tried.
+        wildcard_chars: the number of characters in all wildcard patterns. In the worst case, a
+            question tries all of them.
     """
 
     __slots__ = (
@@ -122,17 +124,17 @@ class Index:
         }
         beginnings = disallowing.stems
         needles = [needle for _, needle, _ in disallowing.needles]
-        # If a text has an escape, there is no shortcut, because the URL may write the same escape
-        # in lower case.
+        # If one of these texts contains an escape, no shortcut is used, because a URL may contain
+        # the same escape in lower case.
         escapes = any("%" in text for text in chain(beginnings, exempt, allow_stems))
         # If there are few stems and few needles, keep the stems of the disallow rules, and the
-        # needles of the others. A path that begins with none of the stems and contains none of the
-        # needles is allowed.
+        # needles of the disallow rules without a stem. A path that begins with none of the stems
+        # and contains none of the needles is allowed.
         few = not escapes and len(beginnings) <= _FEW_STEMS and len(needles) <= _FEW_NEEDLES
         self._beginnings = tuple(beginnings) if few else None
         self._needles = needles if few else []
-        # If there are many stems and no needle, a path whose first characters are the beginning of
-        # none of the stems is allowed.
+        # If there are many stems and no needles, a path is allowed if no stem begins with the first
+        # characters of the path.
         self._heads = None if escapes or needles else disallowing.heads
         # A path that begins with a barred stem and not with an exempt text is disallowed.
         self._barred, self._exempt = tuple(stems), tuple(exempt)
@@ -141,9 +143,9 @@ class Index:
             self._barred = ()  # A bisection is faster.
 
     def allows_url(self, url: str, start: int) -> bool:  # noqa: C901 - spelt out, for speed
-        """Return whether the rules allow `url`, as written.
+        """Return whether the rules allow the path in `url`, in the form in which it is written.
 
-        `start` is the place of the first slash of its path.
+        `start` is the index of the first slash of this path in `url`.
         """
         if self._beginnings is not None:
             if url.startswith(self._beginnings, start):
@@ -170,11 +172,12 @@ class Index:
 
 
 class _OneKind:
-    """All allow rules, or all disallow rules: the stems and the wildcard patterns.
+    """The stems and wildcard patterns of all allow rules of a group, or of all disallow rules.
 
     Attributes:
-        stems: the plain rules, and the texts on which a wildcard pattern hangs; sorted.
-        head: the length of the shortest stem.
+        stems: the rules without a wildcard, and the texts on which a wildcard pattern hangs. They
+            are sorted.
+        head: the length of the shortest stem, in characters.
         heads: the first `head` characters of each stem. A path with other first characters does not
             begin with a stem.
         needles: the wildcard patterns that do not hang on a stem.
@@ -195,16 +198,18 @@ class _OneKind:
     )
 
     def __init__(self, plain: dict[str, int], wild: dict[str, int]) -> None:
-        """Arrange the stems of plain rules and the wildcard patterns, each with a precedence.
+        """Arrange the rules. The docstring of the module explains "stem", "hang" and "needle".
 
-        If several rules have the same text, it is the highest precedence. The docstring of the
-        module explains the terms.
+        Args:
+            plain: the stems of rules without a wildcard. The value of each stem is the highest
+                precedence of a rule with this stem.
+            wild: the wildcard patterns, each with the highest precedence in the same way.
         """
         hung, needles = _filed(wild)
         self._highest = max((*plain.values(), *wild.values()), default=0)
         self._by_piece: dict[str, list[Filed]] = {}  # patterns by a piece of their needle
-        self._may_hold_a_piece: Callable[[str], object] = bool  # takes a path
-        self._tried = self.needles = needles  # `_tried` has the patterns that are not filed
+        self._may_hold_a_piece: Callable[[str], object] = bool  # called with a path
+        self._tried = self.needles = needles  # `_tried` has the needles that are not filed
         if len(needles) > _FEW_NEEDLES:
             self._file(needles)
         self.stems = stems = sorted(plain.keys() | hung.keys())
@@ -228,7 +233,9 @@ class _OneKind:
     def _file(self, needles: Sequence[Filed]) -> None:
         """File each pattern under the first or the last piece of its needle.
 
-        The piece with fewer patterns is taken, because many needles have the same beginning or end.
+        A pattern is filed under the piece that has fewer patterns so far, because many needles have
+        the same beginning or the same end. A pattern whose needle is shorter than a piece is not
+        filed.
         """
         self._tried = []
         by_piece = self._by_piece
@@ -242,16 +249,19 @@ class _OneKind:
                 if len(last) < len(crowd):
                     crowd = last
             crowd.append(filed)
-        # For each place in a piece, a class of the characters that occur there. This is the only
-        # regular expression that is made of rules. It takes at most `_PIECE` steps for each
-        # character of a path.
+        # The regular expression has a character class for each position in a piece, with all
+        # characters that occur at this position. No other regular expression is made from rules.
+        # The search takes at most `_PIECE` steps for each character of a path.
         pieces = [piece for piece, crowd in by_piece.items() if crowd]
         places = ["".join(sorted(set(chars))) for chars in zip(*pieces, strict=True)]
         pattern = "".join([f"[{re.escape(chars)}]" for chars in places])
         self._may_hold_a_piece = re.compile(pattern).search
 
     def best(self, path: str, best: int) -> int:
-        """Return the highest precedence of a rule that matches `path`; at least `best`."""
+        """Return the highest precedence of a rule that matches `path`, or `best` if it is higher.
+
+        `best` is the precedence of the best rule found before, or `NO_RULE`.
+        """
         if best >= self._highest:
             return best
         if path[: self.head] in self.heads:
@@ -273,7 +283,7 @@ class _OneKind:
         return best
 
     def _best_filed(self, path: str, best: int) -> int:
-        """Return the highest precedence of a filed pattern that matches `path`; at least `best`."""
+        """Do the same as `best`, but search only the filed patterns."""
         pieces = {path[at : at + _PIECE] for at in range(len(path) - _PIECE + 1)}
         crowds = [self._by_piece[piece] for piece in self._by_piece.keys() & pieces]
         if sum(map(len, crowds)) * len(path) > _MUCH_WORK:
@@ -284,9 +294,9 @@ class _OneKind:
 
 
 def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
-    """Return the highest precedence of a pattern in `filed` that matches `path`; at least `best`.
+    """Do the same as `_OneKind.best`, but search only the patterns in `filed`.
 
-    There may be thousands of patterns.
+    There may be thousands of patterns. They are sorted by precedence.
     """
     candidates: Iterable[Filed] = filed
     if len(filed) * len(path) > _MUCH_WORK:
@@ -303,34 +313,38 @@ def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
 def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
     """Yield the patterns whose segments may follow one another in `path`.
 
-    The segments are checked from the last one back to the first one after a star. Each segment must
-    have room before the segments after it. Only the beginning of a long segment is looked for. If
-    the same characters follow a segment everywhere in the path, one bisection finds where it is.
-    Otherwise it may be anywhere.
+    Every pattern that matches is yielded, and a few others.
+
+    The segments after the first star are checked from the last one back. Each segment must begin
+    early enough to leave space for the segments after it. A bisection in the sorted suffixes of
+    the path finds the suffixes that begin with the segment. If there are none, the pattern does not
+    match. If they all have the same text, the segment begins at the first index of this text, at
+    its last index or between them. If their texts differ, the segment may begin at any index.
+
+    Suffixes are cut after `_SUFFIX` characters, and so are the segments that are looked for.
     """
     starts = range(len(path))
-    # Where the characters of a place begin in the path: the last such index, and the first.
-    last = {path[at : at + _PLACE]: at for at in starts}
-    first: dict[str, int] = {}
-    places = [*sorted(last), _END, _END]
+    last = {path[at : at + _SUFFIX]: at for at in starts}  # the last index of each suffix
+    first: dict[str, int] = {}  # the first index of each suffix
+    suffixes = [*sorted(last), _END, _END]
     for rule in filed:
         _, _, pattern = rule
         begin = len(path)  # the latest index at which the segments checked so far can begin
         for segment in pattern.removesuffix("$").split("*")[:0:-1]:
-            text = segment[:_PLACE]
-            number = bisect_left(places, text)
-            place = places[number]
-            if not place.startswith(text):
+            text = segment[:_SUFFIX]
+            number = bisect_left(suffixes, text)
+            suffix = suffixes[number]
+            if not suffix.startswith(text):
                 break
             begin -= len(segment)
-            if places[number + 1].startswith(text):
-                continue  # Elsewhere other characters follow the segment.
+            if suffixes[number + 1].startswith(text):
+                continue  # Several suffixes begin with the segment.
             if not first:  # Most hostile files never get here.
-                first = {path[at : at + _PLACE]: at for at in reversed(starts)}
-            if first[place] > begin:
+                first = {path[at : at + _SUFFIX]: at for at in reversed(starts)}
+            if first[suffix] > begin:
                 break
-            if last[place] < begin:  # noqa: PLR1730 - min() takes longer
-                begin = last[place]
+            if last[suffix] < begin:  # noqa: PLR1730 - min() takes longer
+                begin = last[suffix]
         else:
             yield rule
 
@@ -338,9 +352,10 @@ def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
 def _sorted_out(
     rules: Iterable[tuple[str, int]], allow: bool
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the stems of the plain rules of one kind, and the wildcard patterns.
+    """Return the stems of the rules without a wildcard, and the wildcard patterns.
 
-    Each has the highest precedence of a rule with this text.
+    The value of each text is the highest precedence of a rule with this text. `allow` shows whether
+    the rules are allow rules.
     """
     stems: dict[str, int] = {}
     wild: dict[str, int] = {}
@@ -357,7 +372,10 @@ def _sorted_out(
 
 
 def _filed(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
-    """Return the patterns that hang on a stem, by stem, and the patterns with a needle."""
+    """Return the wildcard patterns that hang on a stem, by stem, and the other wildcard patterns.
+
+    Each list is sorted by precedence, with the highest at the beginning.
+    """
     hung: dict[str, list[Filed]] = {}
     needles: list[Filed] = []
     for pattern, precedence in sorted(wild.items(), key=itemgetter(1), reverse=True):

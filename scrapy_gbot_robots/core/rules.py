@@ -1,11 +1,12 @@
 """Hold the rules that one crawler follows, and return their verdict on a URL.
 
 Of the rules that match, the most specific rule decides: the rule with the longest pattern, in bytes
-after escaping. If an allow and a disallow rule are equally long, the allow rule wins. Of equal
-rules, the first one is named. A rule without a path never decides. If no rule matches, the URL is
-allowed.
-Source: Google's page ("URL matching", "Order of precedence for rules"), RFC 9309 2.2.2; for ties
-and for the length of "*" and "$", Google's parser.
+after escaping. If an allow and a disallow rule are equally long, the allow rule wins. If the same
+rule occurs several times, the verdict names the first one. A rule without a path never decides. If
+no rule matches, the URL is allowed.
+
+The sources are Google's page ("URL matching", "Order of precedence for rules") and RFC 9309 2.2.2.
+Google's parser is the source for ties, and for counting "*" and "$" in the length.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 # The memory of rules with their index, measured and rounded up.
 _BYTES_WITHOUT_RULES = 600
 _BYTES_EACH = 2_700  # without the patterns
-_TEXT_COPIES = 3
+_TEXT_COPIES = 3  # how often the text of a pattern is in memory
 _BYTES_PER_RULE = 240
 _BYTES_PER_WILDCARD = 620  # in addition to `_BYTES_PER_RULE`
 _BYTES_PER_CONTENT_LINE = 150  # without the text of the line
@@ -56,8 +57,8 @@ _PATHS_IN_A_TRY = 8  # Asking about eight paths at once costs about as much as o
 _SPLIT_AGAIN_CHARS = 2_000  # Splitting patterns of this many characters takes microseconds.
 _MANY_RULES = 1_500  # Trying or indexing this many rules takes milliseconds.
 
-# A question that may take longer than this is called long. The numbers below were measured, and are
-# for the estimate.
+# A question is called long if it may take more than this many nanoseconds. The estimate uses the
+# numbers below, which were measured.
 _LONG_NS = 5_000_000
 _NS_OF_CHAR = 50  # nanoseconds for each character of a pattern; a segment may have one character
 _NS_OF_COMPARISON = 0.25  # nanoseconds to compare a character of a pattern with one of the path
@@ -107,7 +108,10 @@ class Rules:
         unmatched: str = NO_MATCH,
         content_lines: tuple[ContentLine, ...] = (),
     ) -> None:
-        """Make the rules of one crawler. `unmatched` is the reason of a verdict if none matches."""
+        """Make the rules of one crawler.
+
+        `unmatched` is the reason of a verdict if no rule matches.
+        """
         self._allows = allows
         self._disallows = disallows
         # The `Content-` lines for the crawler, as written, with their numbers.
@@ -170,8 +174,9 @@ class Rules:
         barred: set[str] = set()
         text = "\n".join(paths)
         if suspects and "" not in beginnings and "*" not in text and "$" not in text:
-            # Each suspect begins with a disallow rule without a wildcard. It is disallowed if it
-            # does not begin like any allow rule.
+            # No path contains "*" or "$", so each suspect begins with the pattern of a disallow
+            # rule without a wildcard. The suspect is disallowed if it does not begin with the text
+            # before the first wildcard of any allow rule.
             exempt = tuple([allow.rstrip("$").partition("*")[0] for allow in self._allows.texts()])
             barred = {path for path in suspects if not path.startswith(exempt)}
         for needle, _ in wild:
@@ -213,8 +218,8 @@ class Rules:
     def _verdict_of_no_rule(self) -> Verdict:
         """Return the verdict for the case that no rule decides.
 
-        It names the first allow rule without a path. If there is none, it names the first disallow
-        rule without a path.
+        The verdict names the first allow rule without a path. If there is none, the verdict names
+        the first disallow rule without a path.
         """
         rule = self._allows.empty_rule() or self._disallows.empty_rule()
         return Verdict(True, rule, EMPTY_RULE if rule else self._unmatched, self._group)
@@ -230,9 +235,9 @@ class Rules:
                 patterns.tried = None
 
     def _kinds(self, *paths: str) -> Kinds:
-        """Return the rule sets for a question about `paths`: the patterns, or the index.
+        """Return the disallow rules and the allow rules for a question about `paths`.
 
-        It is the index after trying the patterns has cost as much as an index.
+        After trying the patterns has cost as much as building an index, both come from an index.
         """
         index = self._index
         if index is None:
@@ -244,7 +249,7 @@ class Rules:
         return index.kinds
 
     def _indexed(self) -> Index:
-        """Build the index."""
+        """Build the index, keep it and return it."""
         from .rule_index import NO_RULES, Index  # noqa: PLC0415 - few hosts are asked so often
 
         index = NO_RULES
@@ -316,9 +321,9 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
 
 
 def _quick_chars(rules: Rules) -> tuple[Index | None, float]:
-    """Return the current index, and up to how many characters of a URL no question takes long.
+    """Return the current index, and the length of the longest URL whose questions are not long.
 
-    The number is negative if every question may take long.
+    The length is in characters. It is negative if every question may be long.
     """
     index = rules._index  # noqa: SLF001
     if len(content_lines_of(rules)) > _MANY_CONTENT_LINES:

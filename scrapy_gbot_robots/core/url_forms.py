@@ -8,8 +8,10 @@ disallowed if one of these forms is disallowed.
 
 This module does not send anything. It never decodes escapes of `/`, of `%` and of bytes past ASCII,
 because clients do not decode them.
-Sources: RFC 3986 5.2.4 and 6.2.2 (dot segments, escapes); url.spec.whatwg.org ("basic URL parser")
-for browsers; what urllib.parse (Twisted), yarl (aiohttp), httpx and urllib3 do.
+
+The sources are RFC 3986 5.2.4 and 6.2.2 (dot segments, escapes), url.spec.whatwg.org ("basic URL
+parser") for browsers, and the behaviour of urllib.parse (Twisted), yarl (aiohttp), httpx and
+urllib3.
 """
 
 from __future__ import annotations
@@ -51,10 +53,10 @@ _BROWSERS_DOTS = {"%2e": ".", ".%2e": "..", "%2e.": "..", "%2e%2e": ".."}
 
 
 def as_sent(url: str) -> str:
-    """Return `url` without the characters that clients remove first.
+    """Return `url` without the characters that clients remove before they read a URL.
 
-    These are white space around the URL, line ends and tabs. The request goes to the rest:
-    `" http://example.com/"` goes to example.com.
+    These characters are white space around the URL, line ends and tabs. For example, a client
+    sends the request for `" http://example.com/"` to example.com.
     """
     if url.isprintable() and url[:1] != " " and url[-1:] != " ":
         return url
@@ -97,7 +99,7 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
 def names_the_same(url: str, other: str) -> bool:
     """Return whether `other` is a form in which a client may send `url`. Fragments are ignored.
 
-    Both are absolute URLs. For other texts the result is whether they are equal.
+    Both should be absolute URLs. For other texts, the result is whether the texts are equal.
     """
     if url.partition("#")[0] == other.partition("#")[0]:
         return True

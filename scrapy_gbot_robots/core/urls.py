@@ -2,8 +2,9 @@
 
 This module does not fetch anything, and does not resolve names. `..` and `//` in a path stay as
 written, as in Google's parser.
-Source: RFC 9309 2.2.2 and 2.3, Google's page ("File location & range of validity"), and Google's
-parser for the path of odd URLs; for hosts the URL standard (url.spec.whatwg.org).
+
+The sources are RFC 9309 2.2.2 and 2.3, Google's page ("File location & range of validity"),
+Google's parser for the path of odd URLs, and the URL standard (url.spec.whatwg.org) for hosts.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ _PREFIX = re.compile(r"[^/?;#]*://[^/?;#]*/")
 
 # Escaping changes escapes with a lower-case digit, and bytes past ASCII.
 _PERCENT = ord("%")  # `37 in raw` is much faster than `b"%" in raw`
-_LOOSE_ESCAPE = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
-_LOOSE_BYTES = re.compile(_LOOSE_ESCAPE.pattern + rb"|[\x80-\xff]+")
+LOOSE_ESCAPE = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
+_LOOSE_BYTES = re.compile(LOOSE_ESCAPE.pattern + rb"|[\x80-\xff]+")
 _ESCAPED = [b"%%%02X" % byte for byte in range(256)]
 
 # The protocols for which a robots.txt is valid (Google's page).
@@ -86,9 +87,9 @@ def prefix_of(url: str) -> str:
 def escape(raw: bytes) -> bytes:
     """Percent-encode the bytes past ASCII, and write escapes in upper case.
 
-    Nothing is decoded (Google's parser).
+    As in Google's parser, no escape is decoded.
     """
-    if raw.isascii() and (_PERCENT not in raw or not _LOOSE_ESCAPE.search(raw)):
+    if raw.isascii() and (_PERCENT not in raw or not LOOSE_ESCAPE.search(raw)):
         return raw
     return _LOOSE_BYTES.sub(_tightened, raw)
 
@@ -133,7 +134,7 @@ def shown(text: str, limit: int = 200) -> str:
 class Origin(NamedTuple):
     """The part of the web for which one robots.txt is valid: scheme, host and port.
 
-    Source: Google's page, "File location & range of validity".
+    Google's page defines it under "File location & range of validity".
 
     >>> from scrapy_gbot_robots import Origin
     >>> origin = Origin("https", "example.com", 8443)
@@ -247,14 +248,18 @@ def _odd_origin(url: str) -> Origin:
         raise ValueError(f"port out of range: {shown(url)}")
     try:
         return Origin(scheme, _host(name), number)
-    except ValueError as error:  # UnicodeError is one
+    except ValueError as error:  # UnicodeError is a subclass.
         raise ValueError(f"invalid host: {shown(url)} ({error})") from None
 
 
 def _host(name: str) -> str:
-    """Convert a host as browsers do: unescape it, map it (UTS 46), lower its case, use punycode.
+    """Convert the host of a URL to the form of `Origin.host`, as browsers do.
 
-    Labels in ASCII are not checked. An IPv6 address is in brackets, and gets its shortest form.
+    Escapes are decoded, the characters are mapped (UTS 46) and become lower case, and labels past
+    ASCII become punycode. Labels in ASCII are not checked. An IPv6 address, which is in brackets,
+    gets its shortest form.
+
+    Raises ValueError if no host can have this name.
     """
     if name.startswith("["):
         from ipaddress import IPv6Address  # noqa: PLC0415 - hardly ever needed
