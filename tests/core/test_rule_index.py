@@ -273,7 +273,7 @@ def test_patterns_whose_segments_may_follow_one_another_are_those_that_can_match
     """Few letters, so that segments come again, overlap, and stand in any order."""
     monkeypatch.setattr(rule_index, "_FEW_NEEDLES", 0)
     monkeypatch.setattr(rule_index, "_MUCH_WORK", 0)  # as if each question were much work
-    monkeypatch.setattr(rule_index, "_PLACE", compared)
+    monkeypatch.setattr(rule_index, "_SUFFIX", compared)
     source = random.Random(seed)
     for _ in range(120):
         letters = source.choice(["ab", "abc", "abcdefgh"])

@@ -27,7 +27,7 @@ _SMALL: Final = (
     (rule_index, "_FEW_STEMS", 2),
     (rule_index, "_FEW_NEEDLES", 1),
     (rule_index, "_MUCH_WORK", 20),
-    (rule_index, "_PLACE", 3),
+    (rule_index, "_SUFFIX", 3),
     (rules_module, "_ORDINARY_PATH", 5),
 )
 
