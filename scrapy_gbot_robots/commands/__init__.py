@@ -1,5 +1,6 @@
-"""`scrapy robots`: one module for each sub-command, and what they share.
+"""The sub-commands of `gbot-robots` and `scrapy robots`, with one module for each of them.
 
-This package may use every other package here, and no other package uses it.
-Source: our own; the exit statuses are the ones of google/robotstxt.
+The other modules contain the code that the sub-commands share. This package may import every other
+package of the plugin, and no other package imports it. The exit statuses are those of
+google/robotstxt.
 """

@@ -1,4 +1,7 @@
-"""`scrapy robots agents URL`: which well-known crawlers may fetch a URL, and which line decides."""
+"""Run `scrapy robots agents URL`, which shows the well-known crawlers that may fetch a URL.
+
+For each crawler, the output also shows the line that decides.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ from .output import Part, Terminal
 from .world import World
 
 _TITLES = ("crawler", "operator", "purpose", "may fetch it", "by")
-# How certain a "no" is, by whether the crawler's operator states that the crawler obeys.
+# These words follow a "no". A key shows whether the operator states that the crawler obeys
+# robots.txt; None means that no statement is known.
 _DOUBTS = {
     True: "",
     False: ", but it may ignore that",
@@ -35,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
-    """Write the table; return FINE."""
+    """Write the table, and return FINE."""
     url = checked_url(options.url, has_robots=options.robots is not None)
     (version,) = versions([options.robots or options.url], world, err)
     robotstxt = world.parse(version.body)

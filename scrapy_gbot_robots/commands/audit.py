@@ -15,7 +15,7 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..bulk.judging import (
     NO,
@@ -47,8 +47,10 @@ from .inputs import (
 )
 from .output import Terminal, printable
 from .sitemap_list import SitemapList, is_sitemap
-from .sites import RobotsState
 from .world import RobotsFile, RobotsFiles, World
+
+if TYPE_CHECKING:
+    from .sites import RobotsState
 
 _TOP = 20  # How many rules, and how many forbidden sitemaps, the summary shows.
 _MOST_TROUBLES = 5  # The number of unreadable sitemaps that the summary shows.
@@ -107,12 +109,12 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """
     if options.urls == STDIN and STDIN in options.versions:
         raise CommandError('"-" cannot be both the URLs and a robots.txt')
-    named_user_agents, gbot = crawlers_named(options.user_agents, world, err), world.settings
+    crawlers, gbot = crawlers_named(options.user_agents, world, err), world.settings
     overrides = Overrides()  # Overrides are for sites, not for versions that the user names.
     if not options.versions:
         overrides = read_overrides(gbot.overrides, gbot.parse)
     judge = Judge(
-        [named_user_agent.crawler for named_user_agent in named_user_agents],
+        [named.crawler for named in crawlers],
         policy=gbot.policy,
         max_bytes=gbot.max_bytes,
         overrides=overrides,
@@ -129,7 +131,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
             urls = SitemapList(options.urls, file)
         else:
             urls = UrlList(file, options.urls)
-        audit = _Audit(options, named_user_agents, judge, urls, world, out, err)
+        audit = _Audit(options, crawlers, judge, urls, world, out, err)
         try:
             audit.take_all()
         except KeyboardInterrupt:
@@ -183,7 +185,7 @@ class _Audit:
     def __init__(
         self,
         options: Namespace,
-        named_user_agents: Sequence[NamedUserAgent],
+        crawlers: Sequence[NamedUserAgent],
         judge: Judge,
         urls: UrlList | SitemapList,
         world: World,
@@ -192,8 +194,8 @@ class _Audit:
     ) -> None:
         self._options, self._judge, self._urls = options, judge, urls
         self._world, self._out, self._err = world, out, err
-        self._named_user_agents = named_user_agents
-        self._names = [one.as_typed for one in named_user_agents]
+        self._crawlers = crawlers
+        self._names = [named.as_typed for named in crawlers]
         if len(options.versions) > 1:
             self._names += [f"{name}_before" for name in self._names]
         self._began = time.monotonic()
@@ -405,8 +407,8 @@ class _Audit:
             numbers = [self._answers[column, answer] for answer in (YES, NO, UNREACHABLE)]
             rows.append([name, *map("{:,}".format, numbers)])
         err.table(["CRAWLER", "ALLOWED", "DISALLOWED", "UNREACHABLE"], rows)
-        if self._named_user_agents[0].source == NOBODY:
-            err.say(f"CRAWLER {self._named_user_agents[0]}")
+        if self._crawlers[0].source == NOBODY:
+            err.say(f"CRAWLER {self._crawlers[0]}")
         self._summarise_rules()
         if isinstance(self._urls, SitemapList):
             self._summarise_sitemaps(self._urls)

@@ -1,6 +1,7 @@
-"""`scrapy robots cache list|show|forget`: the entries that the storage keeps between runs.
+"""Run `scrapy robots cache`, which lists, shows or deletes the entries in the storage.
 
-It fetches nothing. The settings of this run decide what an entry means.
+The storage keeps these entries between runs. This sub-command does not fetch anything. The settings
+of the run decide what an entry means.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .sites import RobotsState
 from .world import World
 
 _ACTS = ("list", "show", "forget")
-_TIMES = ("fetched", "asked again")
+_TIMES = ("fetched", "asked again")  # the facts that `list` shows beside the state
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -45,7 +46,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
-    """List, show or forget; return the exit status: FOUND if an origin is not in the storage."""
+    """List, show or delete entries, and return the exit status.
+
+    The status is FOUND if an entry for one of the origins is not in the storage, and otherwise
+    FINE.
+    """
     try:
         return _done(options, world, out, err)
     except StorageError as error:
@@ -60,7 +65,7 @@ def _done(options: Namespace, world: World, out: Terminal, err: Terminal) -> int
     storage, where = world.storage()
     done = 0
     with closing(storage):
-        for origin in wanted or storage.origins():  # An iterator, since there may be millions.
+        for origin in wanted or storage.origins():  # An iterator for millions of origins.
             entry = None if forgets else storage.get(origin)
             if entry is not None:
                 _show(origin, entry, gbot, out, is_brief=options.act == "list")
@@ -78,7 +83,10 @@ def _done(options: Namespace, world: World, out: Terminal, err: Terminal) -> int
 
 
 def _show(origin: str, entry: Entry, gbot: GbotSettings, out: Terminal, *, is_brief: bool) -> None:
-    """Write the facts about an entry, and its robots.txt; if `is_brief`, one line."""
+    """Write the facts about an entry, and the lines of its robots.txt.
+
+    If `is_brief`, write only one line with the most important facts.
+    """
     decision = decide(entry, time.time(), gbot.policy)
     site = None
     # Other programs may have written to the storage, so the origin may not be valid.

@@ -1,7 +1,7 @@
-"""`scrapy robots check URL...`: whether URLs may be fetched, and which line decides.
+"""Run `scrapy robots check URL...`, which shows whether URLs may be fetched, and why.
 
-It answers as a crawl of the project would, with the same storage. With `--robots FILE`, it answers
-by that file and uses no network.
+The verdicts are the verdicts of a crawl of the project, and the storage is the storage of this
+crawl. With `--robots FILE`, the rules in the file decide, and the network is not used.
 """
 
 from __future__ import annotations
@@ -13,12 +13,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.lines import split_lines
-from ..core.named_user_agent import (
-    NamedUserAgent,
-    checked_url,
-    group_in_words,
-    group_line,
-)
+from ..core.named_user_agent import NamedUserAgent, checked_url, group_in_words, group_line
 from ..core.robots import RobotsTxt
 from ..core.verdict import ROBOTS_TXT_ITSELF, Verdict
 from .ending import FAILED, FINE, FOUND
@@ -48,8 +43,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
-    """Check the URLs; return the exit status: the worst of all."""
-    named_user_agents = crawlers_named(options.user_agents, world, err)
+    """Check the URLs, and return the worst exit status of all checks."""
+    crawlers = crawlers_named(options.user_agents, world, err)
     for url in options.urls:
         checked_url(url, has_robots=options.robots is not None)
     states: Mapping[str, RobotsFile | RobotsState]
@@ -60,11 +55,11 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
         states = dict.fromkeys(options.urls, version)
     parse = lru_cache(world.parse)
     status = FINE
-    for number, (url, named_user_agent) in enumerate(product(options.urls, named_user_agents)):
+    for number, (url, named) in enumerate(product(options.urls, crawlers)):
         state = states[url]
         robotstxt = parse(state.rules)
-        verdicts = state.verdicts(url, named_user_agent.crawler, robotstxt)
-        check = Check(url, named_user_agent, state, robotstxt, *verdicts)
+        verdicts = state.verdicts(url, named.crawler, robotstxt)
+        check = Check(url, named, state, robotstxt, *verdicts)
         out.json(check.facts)
         if number:
             out.say()
@@ -82,10 +77,11 @@ class Check(NamedTuple):
     Attributes:
         url: an absolute URL, or a path.
         named_user_agent: the crawler for which the URL was checked.
-        state: the robots.txt in a file, or the facts about the robots.txt of a site.
-        robotstxt: the parsed robots.txt; it has no rules if rules do not decide.
-        verdict: the verdict by the robots.txt.
-        decided: the verdict that counts in a crawl, where an override may decide.
+        state: the robots.txt in a file, or the state of a site's robots.txt.
+        robotstxt: the parsed robots.txt; without rules if the policy decides and not the rules.
+        verdict: the verdict of the robots.txt alone.
+        decided: the verdict that counts in a crawl. It differs from `verdict` if an override
+            decides.
     """
 
     url: str
@@ -97,7 +93,7 @@ class Check(NamedTuple):
 
     @property
     def unreachable(self) -> bool:
-        """Whether robots.txt is unreachable, so that the policy decided and not rules."""
+        """Whether the policy decided and not the rules, because robots.txt is unreachable."""
         if self.verdict.reason == ROBOTS_TXT_ITSELF or self.decided.override is not None:
             return False
         return self.state.is_unreachable
@@ -109,13 +105,14 @@ class Check(NamedTuple):
 
     @property
     def group(self) -> str:
-        """The group that was used, and why, in words."""
+        """The group that was used, and the reason for using it, in words."""
         return group_in_words(self.named_user_agent.crawler, self.verdict.group, self.group_line)
 
     @property
     def facts(self) -> dict[str, Any]:
         """The result of the check, for programs. Times are in seconds."""
-        verdict, robots_txt, rule = self.verdict, self.state.facts, None
+        verdict, robots_txt = self.verdict, self.state.facts
+        rule = None
         if verdict.rule is not None:
             rule = verdict.rule._asdict()
         facts: dict[str, Any] = {
@@ -135,7 +132,7 @@ class Check(NamedTuple):
 
 
 def _show(check: Check, out: Terminal) -> None:
-    """Write the verdict, the deciding line, and below it what the verdict is based on."""
+    """Write the verdict, the deciding line, and the facts behind the verdict."""
     word, style = _ANSWERS[check.decided.allowed]
     if check.unreachable:
         word += " for now"
@@ -154,7 +151,7 @@ def _show(check: Check, out: Terminal) -> None:
 
 
 def show_line(check: Check, out: Terminal) -> None:
-    """Write the name of the robots.txt, with the deciding line and the group's line marked."""
+    """Write the name of the robots.txt, the first line of the group, and the deciding line."""
     rule, where = check.verdict.rule, check.state.where
     marks = {}
     if check.group_line is not None:

@@ -1,9 +1,10 @@
-"""The command reads the arguments, and runs the sub-command that they name.
+"""Read the arguments of the command, and run the sub-command that they name.
 
-It can be started in two ways. `gbot-robots`, or `python -m scrapy_gbot_robots`, calls `main`
-directly. It reads no Scrapy project, and imports Scrapy only to fetch something. `scrapy robots`
-calls `main` through `scrapy_command`, with the settings of its project. Each sub-command is a
-module with `add_arguments` and `run`, which is imported only if it is named.
+A user can start the command in two ways. `gbot-robots`, or `python -m scrapy_gbot_robots`, calls
+`main` directly. This way does not read a Scrapy project, and imports Scrapy only to fetch something
+or to open a storage. `scrapy robots` calls `main` through `scrapy_command`, with the settings of
+its project. Each sub-command is a module with the functions `add_arguments` and `run`. The module
+is imported only if the arguments name the sub-command.
 """
 
 from __future__ import annotations
@@ -56,12 +57,13 @@ def main(
     prog: str = "python -m scrapy_gbot_robots",
     world_of: Callable[[Words], World] = World,
 ) -> int:
-    """Run the command; return the exit status.
+    """Run the command, and return the exit status.
 
     Args:
         argv: the arguments; None for the arguments of the process.
-        prog: the command's name, which its usage shows.
-        world_of: makes the world of a sub-command from the settings of `-s`.
+        prog: the name of the command, for its usage and its error messages.
+        world_of: a function that takes the settings of `-s`, and returns the world in which a
+            sub-command runs.
     """
     parser = ArgumentParser(
         prog=prog,
@@ -103,7 +105,7 @@ def main(
 
 
 def _run(subcommand: Any, options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
-    """Run a sub-command, after notes on settings that are probably mistakes."""
+    """Write notes on settings that are probably mistakes, and run a sub-command."""
     for text in world.mistakes():
         err.say((f"note: {text}", "warning"))
     status: int = subcommand.run(options, world, out, err)
@@ -111,10 +113,13 @@ def _run(subcommand: Any, options: Namespace, world: World, out: Terminal, err: 
 
 
 def add_subcommand(parser: ArgumentParser) -> None:
-    """Add `--version`, and the sub-command with all that follows it."""
+    """Add `--version`, and one argument that takes the sub-command and all arguments after it.
+
+    `main` reads the arguments of the sub-command with a parser of their own.
+    """
     parser.add_argument("--version", action="version", version=f"scrapy-gbot-robots {__version__}")
     subcommand = parser.add_argument("subcommand", nargs=PARSER, help=SUPPRESS)
-    # The epilog lists the sub-commands, and so does the error of `main` if none is named.
+    # `main` reports a missing sub-command, because its message can list all sub-commands.
     subcommand.required = False
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = f"Sub-commands:{_LISTED}"
@@ -128,7 +133,7 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def _unknown(name: str) -> str:
-    """Return the message for an unknown sub-command, with the one that may be meant."""
+    """Return the message for an unknown sub-command. It suggests the most similar sub-command."""
     meant = get_close_matches(name, [*SUBCOMMANDS, "--help"], n=1)
     if "://" in name:
         meant = [f"check {name}"]

@@ -1,4 +1,7 @@
-"""`scrapy robots diff A B`: what changed between two versions of a robots.txt, and for whom."""
+"""Run `scrapy robots diff OLD NEW`, which shows the changes between two versions of a robots.txt.
+
+The changes are shown for each user agent.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
-    """Write the changes; return FOUND if there are any."""
+    """Write the changes. Return FOUND if there are any, and otherwise FINE."""
     old, new = versions([options.old, options.new], world, err)
     parse = world.parse
     every = changes(parse(old.body), parse(new.body))
-    user_agents = 0
+    changed = 0
     for change in every:
-        user_agents += len(change.user_agents)
+        changed += len(change.user_agents)
         facts = change._asdict()
         for name in ("removed", "added"):
             facts[name] = [text._asdict() for text in facts[name]]
@@ -42,6 +45,6 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
             out.say((f"  {sign} {text}", _STYLES[sign]), (where, "faint"))
     out.say(
         (f"{old.where} -> {new.where}", "strong"),
-        f": {plural(user_agents, 'user agent')} changed",
+        f": {plural(changed, 'user agent')} changed",
     )
     return FOUND if every else FINE

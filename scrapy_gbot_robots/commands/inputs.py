@@ -1,4 +1,7 @@
-"""The input of sub-commands: shared options, URLs, hosts, files, and versions of a robots.txt."""
+"""Read the input of sub-commands: shared options, URLs, hosts, files and versions.
+
+A version is a robots.txt in a file, or the robots.txt of a site.
+"""
 
 from __future__ import annotations
 
@@ -34,15 +37,16 @@ _ARCHIVES = (b"\x1f\x8b", b"WARC/", b"PAR1")
 
 
 def typed(text: str) -> str:
-    """Return a URL or a host as it was typed, in any locale.
+    """Return a URL or a host in the form in which the user typed it, in any locale.
 
-    Its bytes are decoded as UTF-8, or percent-encoded if they are not UTF-8. In the C locale,
-    Python decodes each byte past ASCII as a lone surrogate, which no rule would match.
+    The bytes of `text` are decoded as UTF-8. If they are not UTF-8, the bytes past ASCII are
+    percent-encoded. In the C locale, Python decodes each byte past ASCII as a lone surrogate, which
+    no rule would match.
     """
     return as_text(os.fsencode(text))
 
 
-# A robots.txt as an argument: `add_argument(name, **SOURCE)`.
+# Parameters of `add_argument` for an argument that names a robots.txt.
 SOURCE: dict[str, Any] = {
     "metavar": "FILE|URL",
     "help": 'a file, "-" for standard input, or a URL of a site whose robots.txt is fetched',
@@ -64,7 +68,10 @@ _SHORT = {"--user-agent": ("--as",)}
 
 
 def add_shared(parser: Any, *names: str) -> None:
-    """Add options that several sub-commands have to a parser, or to a group of its options."""
+    """Add the options `names` to `parser`, which is a parser or a group of options.
+
+    These are the options that several sub-commands have.
+    """
     for name in names:
         parser.add_argument(name, *_SHORT.get(name, ()), **_SHARED[name])
 
@@ -75,20 +82,26 @@ def is_url(text: str) -> bool:
 
 
 def origin_of(text: str) -> Origin:
-    """Return the origin of a URL, or the https origin of a host. Raise ValueError for others."""
+    """Return the origin of a URL, or the https origin of a host.
+
+    Raises ValueError if `text` is neither a URL with an origin nor a host.
+    """
     if not is_url(text):
         text = f"https://{text}"
     return Origin.of(text)
 
 
 def crawlers_named(texts: list[str] | None, world: World, err: Terminal) -> list[NamedUserAgent]:
-    """Return the crawlers of `--user-agent`, each once; without that option, the project's own.
+    """Return the crawlers that the option `--user-agent` names, without duplicates.
+
+    Without this option, return the crawler of `world`.
 
     Args:
-        texts: the values of `--user-agent`, with commas between names. A text with a parenthesis
-            is one User-Agent header.
-        world: names the crawler if `texts` is None.
-        err: gets a note if a name resembles the name of a well-known crawler.
+        texts: the values of the option, with commas between names; None without the option. A text
+            with a parenthesis is one User-Agent header.
+        world: the world of the sub-command.
+        err: the stream for notes. There is a note if only a part of a name is read, or if a name
+            resembles the name of a well-known crawler.
 
     Raises:
         ValueError: a name has no product token.
@@ -96,16 +109,14 @@ def crawlers_named(texts: list[str] | None, world: World, err: Terminal) -> list
     if texts is None:
         return [world.named_user_agent]
     named = [NamedUserAgent.of(name, NAMED) for name in chain.from_iterable(map(names_in, texts))]
-    named_user_agents = {
-        named_user_agent.crawler: named_user_agent for named_user_agent in named
-    }.values()
-    for named_user_agent in named_user_agents:
-        if cut_token(named_user_agent.text) == named_user_agent.name:
-            rule = f'is read as "{named_user_agent.name}": a name counts up to a digit'
-            err.say((f'note: "{named_user_agent.text}" {rule}', "warning"))
-    for hint in hints_on(named_user_agent.name for named_user_agent in named_user_agents):
+    crawlers = list({one.crawler: one for one in named}.values())
+    for one in crawlers:
+        if cut_token(one.text) == one.name:
+            rule = f'is read as "{one.name}": a name counts up to a digit'
+            err.say((f'note: "{one.text}" {rule}', "warning"))
+    for hint in hints_on(one.name for one in crawlers):
         err.say((f"note: {hint}", "warning"))
-    return list(named_user_agents)
+    return crawlers
 
 
 # Files
@@ -151,9 +162,10 @@ def opened(path: str, hint: str = "") -> AbstractContextManager[Any]:
 
 
 def versions(names: Sequence[str], world: World, err: Terminal) -> list[RobotsFile | RobotsState]:
-    """Return the versions that `names` stand for: files, sites, "-" (standard input).
+    """Return the versions of a robots.txt that `names` mean.
 
-    `err` gets a note on a file that does not look like a robots.txt.
+    A name is a file, a URL of a site, or "-" for standard input. If a file does not look like a
+    robots.txt, a note is written to `err`.
 
     Raises:
         CommandError: a version cannot be read or fetched, is an archive or compressed, or two
@@ -167,7 +179,7 @@ def versions(names: Sequence[str], world: World, err: Terminal) -> list[RobotsFi
 def versions_among(
     names: Sequence[str], sites: Mapping[str, RobotsState], world: World, err: Terminal
 ) -> list[RobotsFile | RobotsState]:
-    """Return the versions, as `versions` does. `sites` has the states of the URLs in `names`."""
+    """Return the versions as `versions` does. `sites` contains a state for each URL in `names`."""
     every = [version_of(name, sites) for name in names]
     for version in every:
         if not isinstance(version, RobotsFile):
@@ -197,10 +209,11 @@ def versions_among(
 def fetched(
     names: Iterable[str], world: World, err: Terminal, *, fresh: bool = True
 ) -> dict[str, RobotsState]:
-    """Look up the robots.txt of each site among `names` once.
+    """Look up the robots.txt of each URL in `names`, and return the states by name.
 
-    If they need not be `fresh`, stored ones that are still good are not fetched. `err` shows what
-    the command waits for.
+    The robots.txt of an origin is looked up once. If `fresh`, it is fetched. Otherwise it is
+    fetched only if the storage does not have it, or if the stored answer is too old. Meanwhile,
+    `err` shows the URLs for which the command waits.
     """
     sites = {name: origin_of(name) for name in names if is_url(name)}
     if not sites:
@@ -217,7 +230,7 @@ def fetched(
 def version_of(
     name: str, sites: Mapping[str, RobotsState], *, may_lack: bool = True
 ) -> RobotsFile | RobotsState:
-    """Return the version that `name` stands for: the content of a file, or a site of `sites`.
+    """Return the version that `name` means: a state in `sites`, or else the content of a file.
 
     Raises:
         CommandError: the file cannot be read, the robots.txt of the site is unreachable, or the

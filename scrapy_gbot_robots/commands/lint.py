@@ -1,7 +1,7 @@
-"""`scrapy robots lint FILE|URL...`: what is wrong in robots.txt files, the greatest harm first.
+"""Run `scrapy robots lint FILE|URL...`, which shows the mistakes in robots.txt files.
 
-`core.lint` has the findings. This module gets the files, writes the findings as text or JSON Lines,
-and decides the exit status.
+`core.lint` finds the mistakes. This module reads the files, writes the findings as text or JSON
+Lines, and decides the exit status. The findings with the greatest harm are at the beginning.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 _STYLES = {ERROR: "bad", WARNING: "warning", NOTE: "faint"}
 _PAGE = "https://scrapy-gbot-robots.readthedocs.io/lint/"
 _TRY = "https://scrapy-gbot-robots.readthedocs.io/try/"
-# The names that options take: a level, which includes all worse levels, or a kind of finding.
+# The words that `--fail-on` and `--ignore` accept, each with the names of the kinds of finding that
+# it means. A word is a level, which means its own kinds and the kinds of all worse levels, or one
+# kind.
 _NAMED: dict[str, list[str]] = {}
 for _level in LEVELS:
     _as_bad = LEVELS[: LEVELS.index(_level) + 1]
@@ -60,7 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def _kinds(text: str) -> list[str]:
-    """Return the names of the kinds for the value of an option."""
+    """Return the names of the kinds of finding that the value of an option means."""
     kinds = []
     for word in text.lower().split(","):
         named = _NAMED.get(word.strip().replace(" ", "-"))
@@ -74,13 +76,14 @@ def _kinds(text: str) -> list[str]:
 
 
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
-    """Write the findings; return the exit status.
+    """Write the findings, and return the exit status.
 
-    It is FAILED if a source cannot be read, else FOUND if one finding is of a kind in `--fail-on`.
+    The status is FAILED if a source cannot be read. Otherwise it is FOUND if a finding has a kind
+    in `--fail-on`, and FINE if there is none.
     """
     reported: list[Finding] = []
     has_failed = False
-    # Each once, because standard input can be read only once.
+    # Duplicates are left out, because standard input can be read only once.
     names = dict.fromkeys(options.sources)
     states = fetched(names, world, err)
     for name in names:
@@ -109,7 +112,10 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
 
 
 def _write(source: RobotsFile | RobotsState, reported: Sequence[Finding], out: Terminal) -> None:
-    """Write each finding with its line, then the numbers of findings; or write JSON."""
+    """Write each finding with its line, and at the end the number of findings of each level.
+
+    If the output is JSON, write only the findings.
+    """
     lines = split_lines(source.body)
     for finding in reported:
         out.json({"source": printable(source.where), **finding._asdict()})

@@ -1,7 +1,7 @@
-"""The output of sub-commands: plain text, with colour and progress on a terminal.
+"""Write the output of sub-commands as plain text, with colour and progress on a terminal.
 
-All output is written here. Text from a robots.txt, a URL or a server is made printable first, so
-that none of its control characters reaches a terminal.
+All output of sub-commands is written here. Text from a robots.txt, a URL or a server is made
+printable, so that none of its control characters reaches a terminal.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from ..core.urls import shown
 
 Part: TypeAlias = "str | tuple[str, str]"  # text, or text and the name of its style
 
-# Codes of ECMA-48. The words alone contain everything that colour shows.
+# Codes of ECMA-48 by the names of styles. A reader who does not see colours misses nothing, because
+# the words contain the same information.
 _STYLES = {"good": "32", "bad": "1;31", "warning": "33", "faint": "2", "strong": "1"}
 _CLEAR = "\r\x1b[K"  # Go to the beginning of the line, and erase the line.
 _GAP = "  "
-_LONGEST = 160  # How many characters of a line of a robots.txt are shown.
+_LONGEST = 160  # At most this many characters of a line of a robots.txt are shown.
 
 
 def printable(text: str) -> str:
@@ -30,9 +31,9 @@ def printable(text: str) -> str:
 
 
 def cells(text: str) -> int:
-    """Return how many columns a printable `text` takes on a terminal.
+    """Return the number of columns that a printable `text` takes on a terminal.
 
-    East Asian wide characters take two.
+    An East Asian wide character takes two columns, and a combining character takes none.
     """
     columns = 0
     for char in text:
@@ -56,7 +57,7 @@ class Terminal:
 
     Args:
         stream: the stream.
-        as_json: whether programs read it.
+        as_json: whether programs read the stream, as lines of JSON.
     """
 
     def __init__(self, stream: Any, *, as_json: bool = False) -> None:
@@ -69,7 +70,7 @@ class Terminal:
         is_dumb = is_old or os.environ.get("TERM") == "dumb"
         self._obeys_codes = self.columns > 0 and not is_dumb
         self._has_colour = self._obeys_codes and not os.environ.get("NO_COLOR")
-        # A terminal that is not UTF-8 gets escapes, and no exception is raised.
+        # If the encoding of the stream lacks a character, an escape is written in its place.
         stream.reconfigure(errors="backslashreplace")
 
     def say(self, *parts: Part) -> None:
@@ -92,8 +93,9 @@ class Terminal:
         """Write lines of a robots.txt, each underlined up to its comment.
 
         Args:
-            lines: all of the file, as `core.lines.split_lines` gives them.
-            marks: by the number of a line, from 1: the text beside the underline, and its style.
+            lines: all lines of the file, as `core.lines.split_lines` returns them.
+            marks: the lines to write. A key is a line number, from 1. A value is the text beside
+                the underline, and the style of the line and the underline.
         """
         width = len(str(max(marks, default=0)))
         for number, (text, style) in sorted(marks.items()):
@@ -107,9 +109,9 @@ class Terminal:
             )
 
     def write(self, text: str) -> None:
-        """Write whole lines as they are: for formats that programs read.
+        """Write whole lines as they are, in a format that programs read.
 
-        The caller has made them printable if this is a terminal.
+        If the stream is a terminal, the caller has made the lines printable.
         """
         self._stream.write(text)
 
@@ -133,18 +135,26 @@ class Terminal:
                 parts.append((text + " " * (width - cells(text)) + _GAP, style))
             self.say(*parts, last)
 
-    # A line of a terminal that the next one replaces
-
     def show_state(self, text: str) -> None:
-        """Show `text` on a terminal in place of the last state; "" removes that."""
+        """Show `text` on a terminal, in place of the text that the last call has shown.
+
+        If `text` is "", the last text is only removed. If the stream is not a terminal, nothing is
+        written.
+        """
         if self._obeys_codes:
             self._stream.write(_CLEAR + printable(text)[: self.columns - 1])
             self._stream.flush()
 
     def flush(self) -> None:
-        """Write out the buffer. Raise BrokenPipeError if the reader has ended."""
+        """Write out the buffer.
+
+        Raises BrokenPipeError if the program that reads the stream has ended.
+        """
         self._stream.flush()
 
     def abandon(self) -> None:
-        """Discard the rest. The reader has ended, and Python would report that at its exit."""
+        """Discard the text in the buffer, after the stream could not be written.
+
+        Otherwise Python would try to write this text at its exit, and would report another error.
+        """
         os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())

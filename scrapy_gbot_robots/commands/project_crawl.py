@@ -16,6 +16,7 @@ import time
 from asyncio import CancelledError
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
 from concurrent.futures import Future
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 from scrapy import Request, Spider
@@ -47,8 +48,6 @@ from .spiders import without_add_on
 from .world import RobotsFiles, World
 
 _T = TypeVar("_T")
-
-HTTP_OK = 200
 
 _ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 
@@ -109,7 +108,7 @@ def _settings_of(words: Words) -> Settings:
 
 
 def opened_storage(words: Words) -> tuple[Storage, str]:
-    """Open the storage that the settings name; return it and the words for where it is.
+    """Open the storage that the settings name. Return it, and words for its place.
 
     Raises:
         CommandError: nothing is stored between runs, or the storage cannot be opened.
@@ -262,14 +261,17 @@ class ProjectCrawl:
         return RobotsState(origin.robots_url, decision, entry, origin, override, storage)
 
     async def body_of(self, url: str) -> bytes:
-        """Fetch a sitemap; return its bytes. Raise CommandError with the reason if that fails."""
+        """Fetch a sitemap, and return its bytes.
+
+        Raises CommandError if the sitemap cannot be fetched.
+        """
         meta = {"download_maxsize": 2 * MAX_BYTES, "dont_obey_robotstxt": True}
         engine: Any = self._crawler.engine
         try:
             response = await engine.download_async(Request(url, meta=meta, dont_filter=True))
         except Exception as error:
             raise CommandError(f"{url}: {error or type(error).__name__}") from error
-        if response.status != HTTP_OK:
+        if response.status != HTTPStatus.OK:
             raise CommandError(f"{url}: HTTP {response.status}")
         body: bytes = response.body
         return body

@@ -1,4 +1,4 @@
-"""`scrapy robots`: the command with Scrapy's own options, and with the settings of its project.
+"""Add the command `scrapy robots`, with Scrapy's own options and the settings of the project.
 
 Every `scrapy` command imports this module, so the module imports little.
 """
@@ -15,21 +15,21 @@ from scrapy.commands import ScrapyCommand
 class RobotsCommand(ScrapyCommand):
     """The command `scrapy robots`. The entry point `scrapy.commands` names this class."""
 
-    requires_crawler_process = False  # Sub-commands make their own.
+    requires_crawler_process = False  # A sub-command makes its own if it needs one.
 
     def syntax(self) -> str:
-        """Return the usage behind the command's name."""
+        """Return the part of the usage line that follows "scrapy robots"."""
         return "[options] <sub-command> ..."
 
     def short_desc(self) -> str:
-        """Return a line for Scrapy's list of commands."""
+        """Return the text for Scrapy's list of commands."""
         return (
             "Explain robots.txt files: why a URL is disallowed, what is wrong in a file, "
             "what the storage holds"
         )
 
     def add_options(self, parser: ArgumentParser) -> None:
-        """Add Scrapy's own options, `--version`, and the sub-command with all that follows it."""
+        """Add Scrapy's own options and the arguments of `command.add_subcommand`."""
         super().add_options(parser)
         import_module(".command", __package__).add_subcommand(parser)
 
@@ -39,11 +39,11 @@ class RobotsCommand(ScrapyCommand):
         super().process_options(args, opts)
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Run the sub-command, and set `exitcode`. A user's mistake raises no exception."""
+        """Run the sub-command, and set `exitcode`, also if the user has made a mistake."""
         self.exitcode = import_module(".command", __package__).main(
             [*args, *(opts.subcommand or [])], prog="scrapy robots", world_of=self._world
         )
 
     def _world(self, given: Mapping[str, str]) -> object:
-        """Return the world of the project, with the settings that `-s` has `given`."""
+        """Return the world of the project. `given` has the settings of `-s`."""
         return import_module(".project_crawl", __package__).world_of(self.settings, given)

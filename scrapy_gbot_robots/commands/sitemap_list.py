@@ -1,4 +1,4 @@
-"""Makes a list of URLs for `audit` from the pages that a sitemap lists.
+"""Make a list of URLs for `audit` from the pages that a sitemap lists.
 
 A sitemap index is followed. If the first sitemap is a file, the sitemaps that it lists may be files
 beside it, as in the output of a site generator. For `https://a.example/maps/1.xml`, the file
@@ -21,8 +21,8 @@ from .ending import CommandError, interruptible
 from .world import RobotsFiles
 
 MOST_SITEMAPS = 50_000  # One sitemap index may list this many.
-_ROWS = 2_000  # How many URLs are judged at a time.
-_HEAD = 512  # The bytes in which gzip or markup is looked for.
+_ROWS = 2_000  # At most this many URLs are judged at a time.
+_HEAD = 512  # Gzip or markup is looked for in this many bytes.
 _MARKUP = (b"<", b"\xff\xfe<\0", b"\xfe\xff\0<")
 _GZIP = b"\x1f\x8b"
 _LISTS = (".csv", ".jsonl")
@@ -34,7 +34,7 @@ def is_sitemap(name: str, file: Any) -> bool:
         return False
     try:
         head: bytes = file.peek(_HEAD)
-    except OSError:  # Reading the file as a list will report the error.
+    except OSError:  # Another error follows when the file is read as a list of URLs.
         return False
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     return head.startswith(_GZIP) or text.startswith(_MARKUP)
@@ -176,7 +176,10 @@ class SitemapList:
         self._waiting.append(_Sitemap(url, path))
 
     def _file_of(self, url: str) -> Path | None:
-        """Return the file with this sitemap; None if there is none, or another URL has taken it."""
+        """Return the path of the file for a sitemap; None if there is none.
+
+        A file in the first file's folder is used for only one URL.
+        """
         if self._folder is None:
             return None
         try:

@@ -1,7 +1,7 @@
-"""The state of a site's robots.txt: facts for programs, words for people, and verdicts.
+"""Describe the state of a site's robots.txt for programs and for people, and judge URLs by it.
 
-`project_crawl` looks the robots.txt up, and `cache` reads it from the storage. Only these import
-this module, so a run on files does not need it.
+`project_crawl` looks the robots.txt up, and `cache` reads it from the storage. Only these two
+modules import this module at run time, so a run on files does not load it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class RobotsState(NamedTuple):
 
     Attributes:
         where: the URL of the robots.txt.
-        decision: what the entry means now.
-        entry: the entry in the storage.
+        decision: the meaning of the entry now.
+        entry: the entry of the site, as in the storage.
         origin: the origin; None if the name of the entry in the storage is not an origin.
-        override: the override that counts for the site in a crawl, if any.
-        storage: the name of the storage, if the answer came from there.
+        override: the override that counts for the site in a crawl; None if there is none.
+        storage: the name of the storage if the answer came from there; None if it was fetched.
     """
 
     where: str
@@ -50,19 +50,19 @@ class RobotsState(NamedTuple):
 
     @property
     def rules(self) -> bytes:
-        """The robots.txt if its rules decide, else nothing."""
+        """The robots.txt if its rules decide, and otherwise b""."""
         if self.has_rules:
             return self.copy.body
         return b""
 
     @property
     def body(self) -> bytes:
-        """The body that the server has sent, also if its rules do not decide; b"" if none."""
+        """The body that the server sent, even if its rules do not decide; b"" if it sent none."""
         return self.copy.body
 
     @property
     def is_cut(self) -> bool:
-        """Whether the server has sent more than `body`."""
+        """Whether the server sent more bytes than `body` has."""
         return self.copy.cut
 
     @property
@@ -90,20 +90,22 @@ class RobotsState(NamedTuple):
     ) -> tuple[Verdict, Verdict]:
         """Return the verdict by the robots.txt, and the verdict that counts in a crawl.
 
-        They may differ if an override counts. `robotstxt` has the rules, if rules decide.
+        The verdicts may differ if an override counts for the site. `robotstxt` is the result of
+        parsing `rules`.
         """
-        verdict = judge_url(url, self.decision, robotstxt.rules_for(crawler))
-        that_decides = robotstxt
-        if self.override is not None and self.override.robotstxt is not None:
-            that_decides = self.override.robotstxt
-        rules = that_decides.rules_for(crawler)
+        rules = robotstxt.rules_for(crawler)
+        verdict = judge_url(url, self.decision, rules)
+        if self.override is None:
+            return verdict, verdict
+        if self.override.robotstxt is not None:
+            rules = self.override.robotstxt.rules_for(crawler)
         return verdict, judge_url(url, self.decision, rules, self.override)
 
     @property
     def facts(self) -> dict[str, Any]:
         """The facts about the robots.txt, for programs. Times are in seconds.
 
-        In place of a body there is its number of bytes.
+        They contain the number of bytes of the body in place of the body.
         """
         decision = self.decision
         facts: dict[str, Any] = {
@@ -120,7 +122,7 @@ class RobotsState(NamedTuple):
         return facts
 
     def in_words(self) -> Iterator[tuple[str, str]]:
-        """Yield facts about the robots.txt and where it came from, each as a name and a text."""
+        """Yield facts about the robots.txt and its source, each as a name and a text."""
         decision, copy, outage = self.decision, self.entry.copy, self.entry.outage
         words = f"{decision.state.value}{' for now' * decision.temporary}: {decision.why}"
         if self.storage is not None:

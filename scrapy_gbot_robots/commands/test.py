@@ -1,6 +1,7 @@
-"""`scrapy robots test EXPECTATIONS`: whether a robots.txt does what its owner wants.
+"""Run `scrapy robots test EXPECTATIONS`, which tests a robots.txt for its owner.
 
-It is for a site's own tests. For each expectation that is not met, it shows the deciding line.
+Site owners use this sub-command in their own tests. The output shows the deciding line for each
+expectation that is not met.
 """
 
 from __future__ import annotations
@@ -31,10 +32,15 @@ _FORM = re.compile(
 
 
 class Expectation(NamedTuple):
-    """One line of the file: its number, its text without a comment, and what it expects.
+    """An expectation, which is one line of the file.
 
-    `named_user_agent` should be allowed to fetch `url`, or not. If `named_user_agent` is None,
-    `url` is a sitemap that the robots.txt should list.
+    Attributes:
+        line: the line number, from 1.
+        text: the line without a comment.
+        url: the URL or path of a page, or the URL of a sitemap.
+        named_user_agent: the crawler that should be allowed to fetch the page, or should not be
+            allowed; None if `url` is a sitemap that the robots.txt should list.
+        allowed: whether the crawler should be allowed to fetch the page.
     """
 
     line: int
@@ -57,20 +63,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
-    """Test the expectations; return the exit status: FOUND if one is not met."""
+    """Test the expectations. Return FOUND if one of them is not met, and otherwise FINE."""
     (robots,) = versions([options.robots], world, err)
     expectations = [*_expectations(options.expectations, robots)]
     if not expectations:
         raise CommandError(f"{options.expectations}: it contains no expectation")
     robotstxt = world.parse(robots.body)
     failed = 0
-    for line, text, url, named_user_agent, allowed in expectations:
+    for line, text, url, named, allowed in expectations:
         facts: dict[str, Any] = {}
         is_met = url in robotstxt.sitemaps
         check = None
-        if named_user_agent is not None:
-            verdict = verdict_on(url, named_user_agent.crawler, robotstxt)
-            check = Check(url, named_user_agent, robots, robotstxt, verdict, verdict)
+        if named is not None:
+            verdict = verdict_on(url, named.crawler, robotstxt)
+            check = Check(url, named, robots, robotstxt, verdict, verdict)
             is_met = verdict.allowed == allowed
             facts = check.facts
         out.json({"line": line, "expectation": text, **facts, "met": is_met})
@@ -121,5 +127,5 @@ def _expectation(number: int, text: str, robots: RobotsFile | RobotsState) -> Ex
     checked_url(url, has_robots=True)
     if is_url(url) and robots.origin not in {None, Origin.of(url)}:
         raise ValueError(f"{robots.where} is not for the origin of this URL")
-    named_user_agent = NamedUserAgent.of(name, "the expectation")
-    return Expectation(number, text, url, named_user_agent, verb.lower() == "allow")
+    named = NamedUserAgent.of(name, "the expectation")
+    return Expectation(number, text, url, named, verb.lower() == "allow")

@@ -1,8 +1,9 @@
-"""The world of a sub-command: the settings, the crawler's name, and the means to fetch.
+"""Give a sub-command its settings, the name of its crawler, and a way to fetch files.
 
-A sub-command gets a `World`. Outside a Scrapy project, it has only the settings of `-s`, and a
-sub-command that reads files does not import Scrapy. The world of a project is in `project_crawl`.
-That module also fetches files and opens storages, and it is imported on first use.
+A sub-command gets these from its `World`. Outside a Scrapy project, a world has only the settings
+of `-s`, and a sub-command that reads files does not import Scrapy. The class for the world of a
+project is in `project_crawl`. The same module fetches files and opens storages. It is imported on
+first use.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# The settings that name the crawler.
+# Scrapy's settings that name the crawler, with the stronger one at the beginning.
 _OWN_NAMES = ("ROBOTSTXT_USER_AGENT", "USER_AGENT")
 
 
 class RobotsFile:
-    """A robots.txt in a file. It is read as rules, whatever it contains.
+    """A robots.txt in a file. Its rules decide, whatever the file contains.
 
     Args:
         where: the path; "-" for standard input.
@@ -50,7 +51,7 @@ class RobotsFile:
 
     @property
     def rules(self) -> bytes:
-        """The body, whose rules decide."""
+        """The content of the file."""
         return self.body
 
     @property
@@ -59,7 +60,7 @@ class RobotsFile:
         return {"file": self.where}
 
     def in_words(self) -> Iterable[tuple[str, str]]:
-        """Return the facts about the file, for people: none but its name."""
+        """Return no facts, because people already see the name of the file."""
         return ()
 
     def verdicts(
@@ -71,7 +72,7 @@ class RobotsFile:
 
 
 class RobotsFiles(Protocol):
-    """Fetches the robots.txt files and sitemaps of sites. `World.run` passes it to its work."""
+    """An object that fetches robots.txt files and sitemaps. `World.run` passes it to `work`."""
 
     async def states_of(
         self, origins: Collection[Origin], *, fresh: bool = False
@@ -83,7 +84,10 @@ class RobotsFiles(Protocol):
         """
 
     async def body_of(self, url: str) -> bytes:
-        """Fetch a sitemap; return its bytes. Raise CommandError with the reason if that fails."""
+        """Fetch a sitemap, and return its bytes.
+
+        Raises CommandError if the sitemap cannot be fetched.
+        """
 
 
 class World:
@@ -98,19 +102,19 @@ class World:
 
     @cached_property
     def settings(self) -> GbotSettings:
-        """The plugin's settings. Reading it raises ValueError if one has a wrong value."""
+        """The plugin's settings. Raises ValueError if one of them has a wrong value."""
         settings: GbotSettings = self._settings_module.GbotSettings.of(self.words)
         return settings
 
     @property
     def max_bytes(self) -> int:
-        """How many bytes of a robots.txt count."""
+        """The greatest number of bytes of a robots.txt that are read."""
         if not self.words:
             return MAX_BYTES
         return self.settings.max_bytes
 
     def parse(self, body: bytes) -> RobotsTxt:
-        """Parse the part of a robots.txt that counts."""
+        """Parse the first `max_bytes` bytes of a robots.txt."""
         return RobotsTxt.parse(body, max_bytes=self.max_bytes)
 
     def mistakes(self) -> Iterable[str]:
@@ -122,7 +126,10 @@ class World:
 
     @property
     def named_user_agent(self) -> NamedUserAgent:
-        """The crawler if `--user-agent` names none: the one of a setting, or else "*"."""
+        """The crawler for which URLs are judged if `--user-agent` names none.
+
+        A setting names this crawler. If no setting does, the crawler is "*".
+        """
         user_agents: Sequence[str] = ()
         if self.words:
             user_agents = self.settings.user_agents
@@ -142,14 +149,14 @@ class World:
     def run(self, work: Callable[[RobotsFiles], Awaitable[_T]]) -> _T:
         """Let `work` look up robots.txt files as a crawl would, and return its result.
 
-        It raises the exceptions of `project_crawl.run_in_crawl`, and CommandError if Scrapy is not
+        Raises the exceptions of `project_crawl.run_in_crawl`, and CommandError if Scrapy is not
         installed.
         """
         result: _T = self._crawls().run_in_crawl(self.words, work)
         return result
 
     def storage(self) -> tuple[Storage, str]:
-        """Open the storage that the settings name; return it and the words for where it is.
+        """Open the storage that the settings name. Return it, and words for its place.
 
         Raises:
             CommandError: nothing is stored between runs, or the storage cannot be opened.
@@ -159,7 +166,7 @@ class World:
 
     @property
     def _settings_module(self) -> Any:
-        """The module of the settings, imported late because that takes long."""
+        """The module of the settings. It is imported late, because the import takes long."""
         return import_module("..settings", __package__)
 
     @staticmethod
