@@ -1,6 +1,6 @@
 """The sub-commands of `gbot-robots` and `scrapy robots`, with one module for each of them.
 
 The other modules contain the code that the sub-commands share. This package may import every other
-package of the plugin, and no other package imports it. The exit statuses are those of
-google/robotstxt.
+package of the plugin, and no other package imports it.
+Source: our own; the exit statuses are those of google/robotstxt.
 """
