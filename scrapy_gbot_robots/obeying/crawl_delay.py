@@ -1,14 +1,16 @@
-"""The crawl-delay of a robots.txt, applied to Scrapy's slots (`GBOT_ROBOTS_CRAWL_DELAY`).
+"""Applies the crawl-delay of a robots.txt to Scrapy's download slots (`GBOT_ROBOTS_CRAWL_DELAY`).
 
-It is off by default, because Google ignores the field (Google's page, "Syntax"), and RFC 9309 does
-not define it. Whenever a request reaches a slot, the delay is set again before Scrapy looks at the
-slot's queue. So it does not matter when Scrapy deletes an unused slot, or which other origins use
-the slot. The longest crawl-delay that was found for a slot applies, even if a robots.txt later has
-a shorter one.
+This is off by default, because Google ignores the field (Google's page, "Syntax"), and RFC 9309
+does not define it.
 
-Like any delay of Scrapy, it is the time between two requests that leave a slot. Two requests can
-arrive at the server in less time, because a busy process may send the first one late, or because
-the user gives one host several slots.
+Scrapy deletes a slot that is not used, with its delay. Therefore, whenever a request reaches its
+slot, the delay of the slot is set again before the slot sends requests. If several origins use a
+slot, the longest crawl-delay of their robots.txt files applies. It still applies if one of these
+files is fetched again and then has a shorter one.
+
+Like any delay in Scrapy, a crawl-delay is the time between two requests that leave the slot. Two
+requests can arrive at the server in less time, because a busy process may send the first one late,
+or because the user gives one host several slots.
 """
 
 from __future__ import annotations
@@ -28,12 +30,13 @@ from ..meta import OWN_SLOT
 from ..settings import GbotSettings
 from .answer import CachedAnswer
 
-_SLOT = "download_slot"  # Scrapy's request.meta key
-# The attribute of a slot that makes its delay random, unless it is 0. The second name is from
-# Scrapy 2.14 to 2.18.
+_SLOT = "download_slot"  # Scrapy's key in request.meta.
+# A slot has one of these attributes. If it is not 0, the delays of the slot are random. Scrapy 2.14
+# to 2.18 use the second name.
 _RANDOMNESS = ("jitter", "randomize_delay")
 
-# The delays of this many slots are stored. The next request of another slot stores its delay again.
+# The delays of at most this many slots are stored. If the delay of a slot was removed for another
+# slot, the next request of the slot stores it again.
 _MOST_SLOTS = 10_000
 
 logger = logging.getLogger(__name__)
@@ -45,39 +48,42 @@ class CrawlDelays:
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
         self._longest_secs = settings.crawl_delay
-        # For each request on its way to the downloader, the origin whose robots.txt has a
-        # crawl-delay, and the delay in seconds.
+        # For each request on its way to the downloader, its origin, and the crawl-delay in the
+        # robots.txt of this origin, in seconds; 0 if the file has none.
         self._asked: WeakKeyDictionary[Request, tuple[Origin, float]] = WeakKeyDictionary()
-        # The longest crawl-delay, in seconds, by slot.
+        # For each slot, by its key, the longest crawl-delay so far, in seconds.
         self._secs: LocalCache[str, float] = LocalCache(_MOST_SLOTS)
         self._slots = DownloadSlots(crawler)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
 
     def _spider_opened(self) -> None:
-        """Raise delays again after each response, because AutoThrottle may have lowered them.
+        """Raise the delay of a slot again after each response.
 
-        Signal handlers are called in the order in which they were connected, so this handler is
-        connected late.
+        Scrapy's AutoThrottle may have lowered the delay. It does so in its own handler of the same
+        signal. Handlers are called in the order in which they were connected, so this handler is
+        not connected before the spider opens.
         """
         self._crawler.signals.connect(self._raise_delay, signals.response_downloaded)
 
     def note_delay(self, request: Request, answer: CachedAnswer, user_agent: UserAgent) -> None:
-        """Note the crawl-delay for `user_agent`, to apply it when `request` reaches the downloader.
+        """Note the crawl-delay in the rules of `answer` for `user_agent`.
 
-        The request goes through the slot of its host, unless the code that made the request chose
-        another slot. Scrapy alone would leave a redirected request in the slot of the first host.
+        It is applied when `request` reaches the downloader. The request then uses the slot of its
+        own host, unless the code of the user has chosen another slot. Without this method, a
+        redirected request would use the slot of the host that redirected it.
         """
         self._asked[request] = (answer.origin, answer.crawl_delay(user_agent) or 0.0)
         meta = request.meta
         if meta.get(_SLOT) in {None, meta.get(OWN_SLOT)}:
             meta.pop(_SLOT, None)
-            meta[OWN_SLOT] = ""  # The downloader chooses the slot.
+            meta[OWN_SLOT] = ""  # The downloader will choose the slot.
 
     def _reached_downloader(self, request: Request) -> None:
-        """Raise the delay of the slot of `request`, if the crawl-delay of its robots.txt is longer.
+        """Apply the crawl-delay that `note_delay` has noted, before the slot sends `request`.
 
-        This happens before the slot sends requests. The slot is marked as not chosen by the user.
+        If the downloader has chosen the slot, store its key in the meta. So the next request that
+        is made from this one, for example by a redirect, does not keep the slot.
         """
         key = request.meta[_SLOT]
         if OWN_SLOT in request.meta:
@@ -98,7 +104,10 @@ class CrawlDelays:
         self._raise_delay(request)
 
     def _raise_delay(self, request: Request) -> None:
-        """Raise the delay of the slot of `request`, in case something has lowered it."""
+        """Raise the delay of the slot of `request` to the longest crawl-delay for this slot.
+
+        If the delay is as long already, it stays.
+        """
         key = request.meta.get(_SLOT, "")
         slot: Any = self._slots.by_key.get(key)
         if key in self._secs and hasattr(slot, "delay"):
@@ -106,4 +115,4 @@ class CrawlDelays:
             for name in _RANDOMNESS:
                 if hasattr(slot, name):
                     setattr(slot, name, 0)  # A random delay could be shorter.
-                    break  # Scrapy warns of the older name.
+                    break  # The older name is not tried too, because Scrapy would warn of it.

@@ -1,4 +1,10 @@
-"""The log lines, stats and signals of a crawl about its robots.txt files."""
+"""Log lines, stats and signals of a crawl about its robots.txt files.
+
+The look-up (lookup.py) calls this module after each fetch, and when an origin has a new answer. An
+*answer* is what the crawl keeps for an origin. An answer is *definite* if it comes from a response
+of the server that settles the matter, such as a file or a 404. An *outage* is the time during which
+a robots.txt is unreachable. A *copy* is the last definite response, as the storage keeps it.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +44,9 @@ from .answer import CachedAnswer, ShownAnswer, Source
 from .patience import TRIES
 from .robotparser import GbotRobotParser
 
-# The record of a crawl listens to the signal `DECIDED(answer, copy)`. `copy` is the robots.txt, or
-# other definite answer, that decides now; None if there is none.
+# The signal `DECIDED(answer, copy)` is sent for each new answer. The report and the record of a
+# crawl listen to it. `copy` is the robots.txt or other definite response on which the answer is
+# based; None if there is none.
 DECIDED = object()
 
 _STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}" for state in State}
@@ -48,7 +55,7 @@ _CONSEQUENCES = {
     State.FULL_ALLOW: "all pages of this site may be crawled",
     State.RULES: "the rules of its last robots.txt apply",
 }
-# The advice for a project that drops its own robots.txt requests.
+# The advice for a project in which a downloader middleware drops requests for robots.txt files.
 _WHAT_TO_DO = (
     "No request waits for it. Let that middleware pass requests with "
     "meta['dont_obey_robotstxt'], because robots.txt requests have that key. Or set the key in the "
@@ -59,9 +66,12 @@ logger = logging.getLogger(__name__)
 
 
 class CrawlEvents:
-    """The log lines, stats and signals of one crawl.
+    """The log lines, stats and signals about the robots.txt files of one crawl.
 
-    Signal handlers that are coroutines run in `background`.
+    Args:
+        crawler: the crawl.
+        settings: the plugin's settings.
+        background: runs handlers of signals that are coroutine functions, and comparisons of files.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings, background: Background) -> None:
@@ -69,16 +79,18 @@ class CrawlEvents:
         self._stats = crawler.stats
         self._settings = settings
         self._background = background
-        self._handlers_running = 0  # how many coroutines of signal handlers run
-        # How many log lines there were of each class of exceptions, and of each sentence.
+        self._handlers_running = 0  # The number of handlers that are coroutines and still run.
+        # How often each sentence was to be logged, and each class of exceptions. Some were not
+        # logged, because there were more than enough.
         self._logged: Counter[str] = Counter()
         self._has_warned_of_page = False
-        # How many answers requests have got from memory that are not in the stats yet.
+        # The number of requests that got their answer from memory since the last call of `tell`.
+        # To count here is faster than to change a stat for each request.
         self.from_memory = 0
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
     def tell(self) -> None:
-        """Bring the stats up to date."""
+        """Add the number of answers from memory to its stat."""
         if self.from_memory:
             self._stats.inc_value("gbot_robots/lookup/memory", self.from_memory)
             self.from_memory = 0
@@ -90,7 +102,7 @@ class CrawlEvents:
     def fetched(self, outcome: Outcome, secs: float) -> None:
         """Count a fetch of a robots.txt that ended in `outcome` after `secs` seconds.
 
-        Log a file that was cut, and a redirect that was not followed.
+        If the file was too long and was cut, or if a redirect was not followed, log it.
         """
         stats = self._stats
         millisecs = round(secs * 1000)
@@ -116,10 +128,10 @@ class CrawlEvents:
             stats.inc_value(f"robotstxt/response_status_count/{outcome.status}")
 
     def failed(self, what: str, origin: Origin, error: Exception) -> None:
-        """Count an unexpected exception, and log the first one of each class.
+        """Count an unexpected exception, and log the first exception of each class.
 
         Args:
-            what: the action that failed, such as "Looking up", for the log.
+            what: the action that failed, such as "Looking up". The log line begins with it.
             origin: the origin whose robots.txt was needed.
             error: the exception.
         """
@@ -142,9 +154,10 @@ class CrawlEvents:
 
         Args:
             answer: the new answer.
-            before: the answer that it replaces, or None.
-            copy: the robots.txt, or other definite answer, that decides now; None if there is none.
-            robotstxt: the same file after parsing, or None.
+            before: the answer that it replaces; None if the crawl had no answer for the origin.
+            copy: the robots.txt or other definite response on which the new answer is based; None
+                if there is none.
+            robotstxt: the parsed content of `copy`; None if it was not parsed.
             request: the request that needed the answer.
         """
         facts = None
@@ -172,7 +185,11 @@ class CrawlEvents:
         self._crawler.signals.send_catch_log(DECIDED, answer=answer, copy=copy)
 
     def _tell_of_copy(self, copy: Copy, answer: CachedAnswer) -> None:
-        """Count and log a bot wall. Warn of the first file with rules inside that are not read."""
+        """Log and count a bot wall, or warn once of a file that contains rules which are not read.
+
+        A *bot wall* is a response that a protection service sends in place of the site. Rules are
+        not read if a browser has put the robots.txt into a web page, for example.
+        """
         if copy.kind is Kind.WALL:
             self.add_to_stat("walls")
             sentence = (
@@ -191,7 +208,11 @@ class CrawlEvents:
             )
 
     def _tell_of_outage(self, answer: CachedAnswer, request: Request) -> None:
-        """Signal and warn that a robots.txt is unreachable, and how long `request` waits for it."""
+        """Send a signal and log a warning, because a robots.txt is unreachable.
+
+        The warning contains what that means for the site, and how long requests like `request` wait
+        for the robots.txt.
+        """
         self._crawler.signals.send_catch_log(
             robotstxt_unreachable, origin=answer.origin, answer=ShownAnswer(answer)
         )
@@ -223,7 +244,7 @@ class CrawlEvents:
         self._warn(sentence, answer, _cause(answer), self._settings.unreachable, rest)
 
     def _send_known(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request) -> None:
-        """Send the signals that the crawl now knows a robots.txt."""
+        """Send `robotstxt_known`, and Scrapy's own signal for a parsed robots.txt if it has one."""
         origin = answer.origin
         self._send(
             robotstxt_known,
@@ -237,14 +258,14 @@ class CrawlEvents:
             self._send(robots_parsed, robotparser=GbotRobotParser(robotstxt), request=request)
 
     def compare(self, origin: Origin, before: Copy | None, now: Copy | None) -> None:
-        """Send a signal if a fetch has changed the rules of `origin`.
+        """Compare two copies of the robots.txt of `origin`, and send a signal if the rules differ.
 
         The comparison runs in the background, so no request waits for it.
 
         Args:
             origin: the origin.
-            before: the copy before the fetch, or None.
-            now: the copy after the fetch, or None.
+            before: the copy before a fetch; None if there was none.
+            now: the copy after the fetch; None if there is none.
         """
         if before is not None and now is not None and before.body != now.body:
             self._background.start(self._compare(origin, before, now))
@@ -260,13 +281,17 @@ class CrawlEvents:
     def _warn(
         self, sentence: str, answer: CachedAnswer, why: str, setting: str, rest: str = ""
     ) -> None:
-        """Warn of the consequence of `answer`, unless this `sentence` was logged often.
+        """Warn of the consequence that `answer` has for its site.
+
+        If the log has enough warnings with this `sentence` already, write nothing.
 
         Args:
-            sentence: a format for URL, reason, consequence, value of the setting, and rest.
+            sentence: a format with five places: for the URL of the robots.txt, the reason, the
+                consequence, the value of the setting, and the rest.
             answer: the answer.
-            why: the reason. It may be from the storage, to which others may write.
-            setting: the value of the setting that decides about the consequence.
+            why: the reason. It may come from the storage, to which other programs may write, so it
+                is made printable here.
+            setting: the value of the setting that decides which consequence the answer has.
             rest: the end of the sentence.
         """
         url = answer.origin.robots_url
@@ -274,16 +299,16 @@ class CrawlEvents:
         self._log(logging.WARNING, sentence, url, shown(why), consequence, setting, rest)
 
     def _log(self, level: int, sentence: str, *words: str) -> None:
-        """Log `sentence` with its `words`, but each sentence MOST_WARNED times at most."""
+        """Log `sentence`, a format, with `words`. Log each sentence MOST_WARNED times at most."""
         self._logged[sentence] += 1
         if self._logged[sentence] <= MOST_WARNED:
             logger.log(level, sentence, *words)
 
     def _send(self, signal: object, **named: Any) -> None:
-        """Call all handlers of `signal` before the next request goes on, as Scrapy does.
+        """Send `signal` with the arguments `named`, and call all handlers now, as Scrapy does.
 
-        Handlers that are coroutines run in the background and delay no request. The crawl stays
-        open until they have ended.
+        A handler that is a coroutine function runs in the background, so requests need not wait for
+        it. The crawl stays open until it has ended.
         """
         spider = self._crawler.spider
         for _, result in self._crawler.signals.send_catch_log(signal, spider=spider, **named):
@@ -293,18 +318,20 @@ class CrawlEvents:
 
     def _handler_ended(self) -> None:
         self._handlers_running -= 1
-        pull_soon(self._crawler)  # `_spider_idle` may have kept the crawl open.
+        # If only the handler has kept the crawl open, the engine can close it now.
+        pull_soon(self._crawler)
 
     def _spider_idle(self) -> None:
-        """Keep the crawl open while coroutines of signal handlers run."""
+        """Keep the crawl open while handlers that are coroutines run."""
         if self._handlers_running:
             raise DontCloseSpider
 
 
 def _listed_by(request: Request, origin: Origin) -> str:
-    """The URL of the file on another host that lists a sitemap at `origin`; "" if there is none.
+    """Return the URL of a file on another host that lists a sitemap on `origin`.
 
-    `request` is the request for that sitemap, or any other request.
+    The file is a robots.txt or a sitemap index. Return "" if `request` is not for a sitemap, or if
+    a file on `origin` itself lists the sitemap.
     """
     source = request.meta.get(SITEMAP, {})
     finder: str = source.get("index") or source.get("robotstxt") or ""
@@ -314,13 +341,16 @@ def _listed_by(request: Request, origin: Origin) -> str:
 
 
 def _may_be_gone(answer: CachedAnswer) -> bool:
-    """Whether no server was found at the origin itself. Then a few tries end the wait for it."""
+    """Whether the robots.txt is unreachable because its origin has no server.
+
+    Requests wait for it only until a few tries in a row have found no server.
+    """
     outage = answer.outage
     return outage is not None and not outage.redirected_to and outage.failure in NO_SERVER
 
 
 def _cause(answer: CachedAnswer) -> str:
-    """Return why the robots.txt is unreachable, and for how long it has been, in words."""
+    """Return in words why the robots.txt is unreachable, and how long it has been unreachable."""
     outage = answer.outage
     if outage is None:
         return answer.why
@@ -331,7 +361,11 @@ def _cause(answer: CachedAnswer) -> str:
 
 
 def tell_of(overrides: Overrides) -> None:
-    """Warn of overrides that have run out or that forbid nothing, and log those in force."""
+    """Log the overrides of a crawl.
+
+    Warn of overrides whose date has passed, and of overrides that are probably mistakes, because
+    they forbid nothing. Log the overrides that are in force.
+    """
     run_out, in_force = overrides.in_words(time.time())
     if run_out:
         logger.warning("%s", run_out)

@@ -1,24 +1,32 @@
-"""The front of a scheduler, which sends its requests through the room of the crawl.
+"""The front, a mixin for schedulers that lets requests wait until their robots.txt is known.
 
-The add-on sets `SCHEDULER` to a subclass of the user's class, Scrapy's own or any other.
+The requests of a crawl wait for their robots.txt in the *room* (room.py). The *front* stands
+between the user's scheduler and Scrapy's engine. It puts the requests of the scheduler into the
+room, and gives the engine only requests that need not wait. The add-on sets `SCHEDULER` to a
+subclass of the user's scheduler class, Scrapy's own or any other, that has the front.
 
-    engine  <---  room  <---  their scheduler (disk, Redis, ...)
+    engine  <---  front and room  <---  the user's scheduler (disk, Redis, ...)
 
-* With Scrapy's scheduler in a crawl without `JOBDIR`, the room takes the place of the queue in
-  memory. Requests come into the room after the duplicate filter, and leave it in Scrapy's order.
-* With any other scheduler, requests that are ready in the room go first. After these, the front
-  takes a request from the scheduler. If that request has to wait, the room holds it, and the front
-  takes the next one, for at most `PULL_SECS`. The front takes none while it holds enough
-  (`_holds_enough`), so that other processes get their share of a shared queue, and requests in
-  files stay there. If the queue is not in Scrapy's files, the front looks a few requests ahead
-  (`LOOK_AHEAD`) even if one request can go on. When the crawl closes, held requests go back.
+The front works in one of two ways:
 
-While the user's scheduler fails, for example because its Redis is down, the room keeps its
-requests. The front serves these, and calls the scheduler again after `ASK_AGAIN_SECS`, which is the
-interval of the engine's heartbeat.
+* With Scrapy's scheduler in a crawl without `JOBDIR`, the room takes the place of the scheduler's
+  queue in memory. The scheduler puts each request into the room after its duplicate filter has
+  accepted the request. Requests leave the room in the order of Scrapy's queue.
+* With any other scheduler, or a queue on disk, requests stay in the scheduler until the front takes
+  them. First the engine gets the requests in the room that are ready. If there are none, the front
+  takes a request from the scheduler. If that request has to wait, the front puts it into the room,
+  and takes the next one. It does so for at most `PULL_SECS`. While the room holds enough requests
+  (`_holds_enough`), the front takes none. So other processes get their share of a shared queue, and
+  requests in files stay there. If the scheduler is not Scrapy's, the front also takes a few
+  requests ahead of time (`LOOK_AHEAD`). When the crawl closes, the front gives back the requests in
+  the room.
 
-If a crawl is asked to stop before its engine runs, Scrapy does not close it, but ends the process
-or goes on. The front holds no request at that time, so no more requests are lost than without it.
+If the user's scheduler fails, for example because its Redis is down, the room keeps its requests,
+and the engine still gets those that are ready. The front calls the scheduler again after
+`ASK_AGAIN_SECS`.
+
+If a crawl is asked to stop before its engine runs, Scrapy never closes the scheduler. The front
+holds no requests then, because it could not give them back.
 """
 
 from __future__ import annotations
@@ -44,22 +52,31 @@ from .middleware import GbotRobotsTxtMiddleware
 from .room import Room
 from .subject import restore, returned
 
-MOST_HELD = 10_000  # requests
-MOST_OF_A_SLOT = 100  # The bound on held requests of a slot, if Scrapy's queue on disk knows slots.
-# How many usable requests the front holds, as a multiple of CONCURRENT_REQUESTS. It is at least
-# LOOK_AHEAD.
+MOST_HELD = 10_000  # The front takes no requests while it holds this many.
+# Scrapy's queue on disk may be divided by download slot. If so, the front takes no requests while
+# it holds this many of each slot in the queue.
+MOST_OF_A_SLOT = 100
+# A request in the room is usable if it can go on now, or probably soon. The front takes no requests
+# while it holds this many times CONCURRENT_REQUESTS usable requests, or LOOK_AHEAD if that is more.
 USABLE = 2
-# How many requests of a queue that may be shared are held, even if one of them can go on. So a
-# process that downloads few requests at a time gets the robots.txt of the next host early. If the
-# process is killed, it loses these requests.
+# The queue of a scheduler that is not Scrapy's may be shared with other processes. The front then
+# holds this many requests, even if one of them can go on. So a process that downloads few requests
+# at a time fetches the robots.txt of the next host early. If the process is killed, it loses these
+# requests.
 LOOK_AHEAD = 20
-# Above this multiple of the usable requests that the front should hold, requests go back to the
-# scheduler, for example when an unreachable host recovers.
+# If an unreachable host recovers, all its requests in the room become usable at once. If the room
+# then holds more usable requests than SURPLUS times `_most_usable`, the front gives some back.
 SURPLUS = 3
-DOUBLE_SECS = 0.5  # Each time this has passed, twice as many requests of late sites may be held.
-PULL_SECS = 0.01  # The longest time for finding one request that can go on.
+# A site is late if its look-up has been running for more than a second. Each time this time has
+# passed, the front may hold twice as many requests of late sites.
+DOUBLE_SECS = 0.5
+PULL_SECS = 0.01  # The front searches this long at most for one request that can go on.
+# If the scheduler fails, the front calls it again after this time, which is the interval of the
+# engine's heartbeat.
 ASK_AGAIN_SECS = 5.0
-GIVE_BACK_SECS = 10.0  # At close, requests are given back for this long after the first failure.
+# When the crawl closes, the front goes on to give requests back for this long after the first
+# failure.
+GIVE_BACK_SECS = 10.0
 
 logger = logging.getLogger(__name__)
 
@@ -69,8 +86,9 @@ class RoomAsQueue:
 
     Args:
         room: the room.
-        queue: the class of Scrapy's queues for requests.
-        start_queue: the class of Scrapy's queues for start requests; None if there are none.
+        queue: the class of the scheduler's queues in memory.
+        start_queue: the class of its queues for start requests; None if start requests are in the
+            same queues as other requests.
     """
 
     def __init__(self, room: Room, queue: type, start_queue: type | None) -> None:
@@ -83,15 +101,15 @@ class RoomAsQueue:
         return self._room.occupancy.size
 
     def push(self, request: Request) -> None:
-        """Take in `request`, in the order of `ScrapyPriorityQueue`.
+        """Put `request` into the room, where it has the same place as in `ScrapyPriorityQueue`.
 
-        Of equal priority, start requests go last.
+        Among requests of equal priority, start requests go last.
         """
         queue, is_start = self._queue, False
         if self._start_queue is not None and request.meta.get("is_start_request"):
             queue, is_start = self._start_queue, True
         step = -1
-        # Requests that come back keep the order in which they were handed out.
+        # Requests that come back to wait keep the order in which they were handed out.
         if queue is FifoMemoryQueue or RETURNED in request.meta:
             step = 1
         self._room.put(request, is_start=is_start, step=step)
@@ -100,34 +118,39 @@ class RoomAsQueue:
 class Front:
     """A mixin that comes before the user's scheduler class in `__mro__`."""
 
-    _room: Room | None = None  # None if the crawl obeys no robots.txt, or is not open
+    _room: Room | None = None  # None if the crawl does not obey robots.txt, or is not open.
     _crawler: Any = None
-    _most_usable = 0
-    _look_ahead = 0  # how many requests are held even if one can go on
-    # The slots with requests in Scrapy's queue on disk, if that queue knows slots.
+    _most_usable = 0  # The front takes no requests while it holds this many usable ones.
+    _look_ahead = 0  # The front holds this many requests, even if one of them can go on.
+    # The download slots of the requests in Scrapy's queue on disk, if it is divided by slot.
     _slots_on_disk: Collection[str] = ()
-    _ask_at = 0.0  # when to call the scheduler again after a failure, on the monotonic clock
-    _last_error: Exception | None = None  # None if the scheduler works
+    # After a failure, the time at which to call the scheduler again, on the monotonic clock.
+    _ask_at = 0.0
+    _last_error: Exception | None = None  # None if the last call of the scheduler did not fail.
 
     @property
     def _theirs(self) -> Any:
-        """The scheduler with the methods of the user's class."""
+        """The scheduler with the methods of the user's class, without those of the front."""
         return super()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Any:
-        """Make a scheduler as the user's class does, and give it the front."""
+        """Make a scheduler by the `from_crawler` of the user's class, and give it the front."""
         scheduler = getattr(super(), "from_crawler", lambda _: cls())(crawler)
-        # `isinstance` would be true for any object that has the methods of a scheduler.
+        # In Scrapy, `isinstance` is true for any object that has the methods of a scheduler.
         if cls not in type(scheduler).__mro__:
-            # The user's `from_crawler` uses its own class and not `cls`. If the object has
-            # `__slots__`, its class cannot be changed, and requests wait in the downloader.
+            # The user's `from_crawler` has made an object of another class than `cls`. The class of
+            # an object with `__slots__` cannot be changed, so it has no front, and its requests
+            # wait in the downloader.
             with suppress(TypeError):
                 scheduler.__class__ = cls
         return scheduler
 
     def open(self, spider: Any) -> Any:
-        """Open the scheduler, with the room if the crawl obeys robots.txt."""
+        """Open the user's scheduler, and connect the room to it if the crawl obeys robots.txt.
+
+        Return the result of the user's `open`.
+        """
         opened = getattr(self._theirs, "open", _do_nothing)(spider)
         self._crawler = spider.crawler
         middleware = downloader_middleware(self._crawler, GbotRobotsTxtMiddleware)
@@ -137,11 +160,14 @@ class Front:
         return opened
 
     def _connect(self, room: Room, settings: BaseSettings) -> None:
-        """Fit `room` to the kind of the user's scheduler.
+        """Connect `room` to the user's scheduler, in one of three ways.
 
-        1. Another scheduler than Scrapy's: the front looks ahead, in one order for all slots.
-        2. Scrapy's scheduler with a queue in memory: the room takes the place of that queue.
-        3. Scrapy's scheduler with a queue on disk: the queue counts the held requests of each slot.
+        1. The scheduler is not Scrapy's. The front takes requests ahead of time, and the room
+           compares the priorities of all requests, whatever their slots.
+        2. The scheduler is Scrapy's, and its queue is in memory. The room takes the place of the
+           queue.
+        3. The scheduler is Scrapy's, and its queue is on disk. If the queue is divided by slot, it
+           counts requests that the room holds as active downloads of their slots.
         """
         scheduler: Any = self
         room.keeps_crawl_open = True
@@ -154,7 +180,7 @@ class Front:
         room.download_slots.are_apart = issubclass(queue, DownloaderAwarePriorityQueue)
         try:
             kinds = memory_queues(self)
-            # A subclass with its own `next_request` may take requests from elsewhere.
+            # A subclass with its own `next_request` may not use the queue at all.
             asks_its_queue = self._theirs.next_request.__func__ is Scheduler.next_request
             if kinds is not None and asks_its_queue:
                 scheduler.mqs = RoomAsQueue(room, *kinds)
@@ -168,10 +194,10 @@ class Front:
             )
 
     def _holding(self) -> Room | None:
-        """Return the room if it holds requests that the front takes from the scheduler, or None.
+        """Return the room if the front has to move requests from the scheduler into it, or None.
 
-        Return None if the room is the scheduler's own queue. A subclass may have replaced that
-        queue.
+        Return None if the room is the scheduler's own queue in memory. The queue is checked at each
+        call, because a subclass may replace it.
         """
         if isinstance(getattr(self, "mqs", None), RoomAsQueue):
             return None
@@ -179,13 +205,13 @@ class Front:
 
     @property
     def pages_ahead(self) -> PagesAhead | None:
-        """The pages that wait in the room, if it is the scheduler's own queue in memory."""
+        """The pages that wait in the room; None if it is not the scheduler's queue in memory."""
         if self._room is None or self._holding() is not None:
             return None
         return self._room.pages_ahead
 
     def has_pending_requests(self) -> bool:
-        """Whether requests are held or scheduled, or wait in the downloader.
+        """Whether requests are in the room or the user's scheduler, or wait in the downloader.
 
         Scrapy closes the crawl if there are none.
         """
@@ -197,8 +223,8 @@ class Front:
     def enqueue_request(self, request: Request) -> bool:
         """Schedule `request`; return whether it was accepted.
 
-        A request that was handed out and comes back is held in the room, because the user's
-        scheduler may fail now.
+        If the request was handed out before and comes back to wait, it goes into the room and not
+        into the user's scheduler, because the scheduler may fail now.
         """
         room = self._holding()
         if room is not None and RETURNED in request.meta:
@@ -210,10 +236,11 @@ class Front:
         """Return the next request that need not wait; None if there is none now.
 
         To find it, move requests from the user's scheduler into the room, for `PULL_SECS` at most.
-        If the room holds far too many usable requests, some go back.
+        If the room holds far too many usable requests, give some back to the scheduler before that.
         """
         room = self._holding()
-        # A crawl that was asked to stop too early is never closed, so it holds no requests.
+        # A crawl that was asked to stop before its engine ran is never closed. The front holds no
+        # requests of that crawl, because it could not give them back.
         if room is None or not (room.occupancy.size or self._crawler.crawling):
             request: Request | None = self._theirs.next_request()
             return request
@@ -236,10 +263,14 @@ class Front:
     def _holds_enough(self, room: Room, ready: Request | None) -> bool:
         """Whether the front takes no more requests from the scheduler now.
 
-        `ready` is a request that can go on, or None. Up to `MOST_HELD` requests of sites in trouble
-        are held, because otherwise a few dead hosts would block the head of a first-in, first-out
-        queue. A site whose look-up is late may be in trouble, so the longer look-ups are late, the
-        more requests of late sites are held.
+        The front may hold up to `MOST_HELD` requests of unreachable sites. Otherwise a few dead
+        hosts, whose requests are at the head of a first-in, first-out queue, would block the queue.
+        A site whose look-up is late may turn out to be unreachable. So the front may hold more and
+        more requests of late sites: twice as many each time `DOUBLE_SECS` have passed.
+
+        Args:
+            room: the room.
+            ready: a request that can go on and has left the room, or None.
         """
         most = MOST_HELD if ready is None else self._look_ahead
         if room.occupancy.size >= most:
@@ -257,17 +288,21 @@ class Front:
     def _pull(self, room: Room, ready: Request | None) -> Request | None:
         """Take a request from the user's scheduler, and return it.
 
-        Return None if the scheduler has none, or if it fails while requests are held. After a
-        failure it is called again after `ASK_AGAIN_SECS`. A `ready` request counts as held.
+        Return None if the scheduler has none, or if it fails while the front holds requests. After
+        a failure, the scheduler is not called before `ASK_AGAIN_SECS` have passed.
+
+        Args:
+            room: the room.
+            ready: a request that can go on and has left the room, or None. It counts as held.
 
         Raises:
-            Exception: the exception of the scheduler, if no requests are held.
+            Exception: the scheduler has raised it, and the front holds no requests.
         """
         holds_some = ready is not None or room.occupancy.size > 0
         if holds_some and time.monotonic() < self._ask_at:
             return None
         try:
-            # Some schedulers wait for a request if they have none.
+            # The `next_request` of some schedulers waits for a request if they have none.
             if holds_some and not self._theirs.has_pending_requests():
                 return None
             request: Request | None = self._theirs.next_request()
@@ -289,14 +324,14 @@ class Front:
         return request
 
     def close(self, reason: str) -> Any:
-        """Give back the held requests, and close the scheduler."""
+        """Give the held requests back to the user's scheduler, and close the scheduler."""
         room = self._holding()
         if room is not None:
             lost = 0
             given_back = 0
             stop_at = float("inf")
             for request in room.take_all():
-                # Each call may end in a time-out.
+                # If the scheduler fails, each call may take until a time-out.
                 if time.monotonic() < stop_at and self._give_back(request):
                     given_back += 1
                     continue
@@ -315,9 +350,10 @@ class Front:
         return getattr(self._theirs, "close", _do_nothing)(reason)
 
     def _give_back_surplus(self, room: Room) -> None:
-        """Give usable requests back to the scheduler until `_most_usable` are left.
+        """Give usable requests back to the scheduler until the room holds `_most_usable` of them.
 
-        If the scheduler fails, the rest stays, and the scheduler is called again later.
+        If the scheduler fails, the other requests stay in the room, and the scheduler is called
+        again later.
         """
         for request in room.take_surplus(self._most_usable):
             if not self._give_back(request):
@@ -326,7 +362,7 @@ class Front:
                 return
 
     def _give_back(self, request: Request) -> bool:
-        """Mark `request`, and give it back to the user's scheduler; return whether that worked."""
+        """Give `request` back to the user's scheduler, with a mark; return whether that worked."""
         try:
             self._theirs.enqueue_request(returned(request))
         except Exception as error:
@@ -341,14 +377,17 @@ def _do_nothing(_: object) -> None:
 
 
 class RobotsScheduler(Front, Scheduler):
-    """Scrapy's scheduler, in which requests wait for their robots.txt.
+    """Scrapy's scheduler with the front, so that requests wait in it for their robots.txt.
 
-    The add-on uses it. Projects without the add-on name it in `SCHEDULER`.
+    The add-on enables this scheduler. A project without the add-on sets `SCHEDULER` to it.
     """
 
 
 def with_front(scheduler_cls: type) -> type:
-    """Return a subclass of `scheduler_cls` with a front."""
+    """Return a subclass of `scheduler_cls` that has the front.
+
+    If `scheduler_cls` has the front already, return it.
+    """
     if Front in scheduler_cls.__mro__:
         return scheduler_cls
     if scheduler_cls is Scheduler:

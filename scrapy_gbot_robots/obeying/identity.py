@@ -1,9 +1,12 @@
-"""The user agent whose rules apply to a request. No other module decides this.
+"""Finds the user agent of a request. The rules for this user agent apply to the request.
 
-A downloader middleware after this plugin's may give a request another User-Agent header, as
-scrapy-user-agents does. A redirect or a retry of that request has the other header from the
-beginning. It is judged by the name by which the first request was judged. The meta of the request
-contains that name.
+If settings name the user agent, it is the same for all requests. Otherwise it is the product token
+in the User-Agent header of the request.
+
+A downloader middleware that comes after this plugin's may change this header, as that of
+scrapy-user-agents does. If Scrapy then redirects or retries the request, the new request has the
+changed header from the beginning. Its user agent is still that of the first request. Therefore the
+plugin stores the first header in the meta of the request (`JUDGED_AS`), and Scrapy copies the meta.
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ from ..meta import JUDGED_AS
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-# How many headers of other middlewares are stored. No list of browsers is that long.
+# At most this many headers that other middlewares have set are stored. The lists from which these
+# middlewares choose a header are shorter.
 _MOST_HEADERS = 10_000
 _REMEDY = "Set ROBOTSTXT_USER_AGENT to your crawler's name"
 
@@ -37,14 +41,19 @@ _agent_named = lru_cache(maxsize=1_000)(UserAgent.of)
 
 
 class ConfiguredUserAgent(NamedTuple):
-    """A User-Agent or product token, and the setting or attribute that it comes from."""
+    """A User-Agent header or product token, and the place where the project sets it.
+
+    Attributes:
+        text: the header or token; "" if none is set.
+        source: the name of the setting, or "the spider's user_agent".
+    """
 
     text: str
     source: str
 
     @property
     def hint(self) -> str:
-        """A warning if the text is not a suitable name for the user's crawler; otherwise ""."""
+        """A warning if `text` is not suitable as the name of the user's crawler; else ""."""
         problem = problem_of(self.text)
         if not problem:
             return ""
@@ -55,9 +64,10 @@ class ConfiguredUserAgent(NamedTuple):
 
 
 def of_project(settings: BaseSettings, spider: Spider | None = None) -> ConfiguredUserAgent:
-    """Return `ROBOTSTXT_USER_AGENT`, or the default User-Agent that Scrapy's middlewares send.
+    """Return `ROBOTSTXT_USER_AGENT` or, if it is not set, the User-Agent header that Scrapy sends.
 
-    The text is empty if neither is set.
+    Scrapy's middlewares take the header from `DEFAULT_REQUEST_HEADERS`, the attribute `user_agent`
+    of the spider, or the setting `USER_AGENT`.
     """
     headers = Headers(without_none_values(settings.getdict("DEFAULT_REQUEST_HEADERS")))
     by_default_headers = (headers.get("User-Agent") or b"").decode("latin-1")
@@ -73,50 +83,60 @@ def of_project(settings: BaseSettings, spider: Spider | None = None) -> Configur
 
 
 class CrawlerIdentity:
-    """The user agents of one crawl. Their rules apply, in robots.txt files and on pages.
+    """Finds the user agents of the requests of one crawl.
 
     Args:
         crawler: the crawl.
-        asked_as: the user agent of `GBOT_ROBOTS_USER_AGENTS`. If it is None, the user agent is
-            `ROBOTSTXT_USER_AGENT`, or that of each request if this is not set.
+        asked_as: the user agent that `GBOT_ROBOTS_USER_AGENTS` names; None if it is not set. Then
+            all requests have the user agent that `ROBOTSTXT_USER_AGENT` names. If this is not set
+            either, the User-Agent header of each request names its user agent.
     """
 
     def __init__(self, crawler: Crawler, asked_as: UserAgent | None) -> None:
         self._crawler = crawler
         self._asked_as = asked_as
-        # The user agent of all requests. If it is None, the header of a request decides first.
+        # The user agent of all requests. If it is None, it depends on the header of each request.
         self._of_all = asked_as
         name = crawler.settings["ROBOTSTXT_USER_AGENT"]
         if asked_as is None and name:
             self._of_all = _agent_named(name)
-        # The User-Agent that Scrapy will send. It is known once there is a spider.
+        # The User-Agent header that Scrapy gives requests without one. It depends on the spider, so
+        # it is None until it is needed.
         self._default: str | None = None
-        # The headers that later middlewares have set, each with the name by which the request was
-        # judged before. A callback may send a request with one of these headers again.
+        # The keys are headers that later middlewares have set. The values are the headers before
+        # that. If a callback copies a changed header to a new request, the value names the user
+        # agent of the new request.
         self._given: LocalCache[str, str] = LocalCache(_MOST_HEADERS)
         self._has_warned = False
-        # Whether a later middleware may give a request another header. `start` finds out.
+        # Whether later middlewares may change the headers, so that `note` has to store them.
+        # `start` sets this.
         self._notes = False
 
     def user_agent(self, request: Request) -> UserAgent:
         """Return the user agent whose rules apply to `request`.
 
-        The first of these that is set decides: `GBOT_ROBOTS_USER_AGENTS`, `ROBOTSTXT_USER_AGENT`,
-        the User-Agent header that the request had when it was first judged, the User-Agent header
-        that it will get.
+        The first of these that is set names it: `GBOT_ROBOTS_USER_AGENTS`, `ROBOTSTXT_USER_AGENT`,
+        the User-Agent header of the request when it was first checked, its present User-Agent
+        header, the header that Scrapy will give it.
         """
         if self._of_all is not None:
             return self._of_all
         return _agent_named(self._name_of(request))
 
     def tokens(self, request: Request) -> frozenset[str]:
-        """Return the product tokens, in lower case, with which a page can name the user agent."""
+        """Return the product tokens of the user agent of `request`, in lower case.
+
+        A page may use them in its robots meta tags, for example.
+        """
         return frozenset(map(str.lower, self.user_agent(request).tokens))
 
     def start(self, spider: Spider, middleware: object) -> None:
-        """Warn if the user agent of the crawl's requests is not known or not suitable.
+        """Warn if the user agent of the crawl's requests is not suitable, or cannot be known.
 
-        `middleware` is the one that judges requests. Later middlewares may change their headers.
+        Args:
+            spider: the spider of the crawl.
+            middleware: this plugin's middleware. The middlewares that come after it may change the
+                headers of requests.
         """
         if self._asked_as is not None:
             return
@@ -138,14 +158,17 @@ class CrawlerIdentity:
             logger.warning("%s", warning)
 
     def note(self, request: Request) -> None:
-        """Note the name by which an allowed `request` was judged."""
+        """Store in the meta of an allowed `request` the header or name that named its user agent.
+
+        If no later middleware can change the header, store nothing.
+        """
         if self._notes:
             request.meta[JUDGED_AS] = self._name_of(request)
 
     def compare(self, request: Request) -> None:
         """Warn once if a middleware has given `request` another user agent since `note`.
 
-        Store the new header with the name by which the request was judged.
+        Also store the new header, for a later request that has it from the beginning.
         """
         name = request.meta.get(JUDGED_AS)
         header = user_agent_of(request)
@@ -168,9 +191,10 @@ class CrawlerIdentity:
         )
 
     def _name_of(self, request: Request) -> str:
-        """Return the name by which `request` was first judged, or by which it is judged now.
+        """Return the header or product token that names the user agent of `request`.
 
-        It is the header of the request or the name of the project.
+        If `note` has stored one, return that. Otherwise return the User-Agent header of the request
+        or, if it has none, the header that Scrapy will give it.
         """
         name = request.meta.get(JUDGED_AS)
         if name is not None:

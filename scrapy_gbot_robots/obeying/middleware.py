@@ -1,7 +1,12 @@
 """The downloader middleware, which allows or forbids each request by its origin's robots.txt.
 
-It replaces Scrapy's own middleware, and subclasses it. The settings, the stats under `robotstxt/`
-and the meta key `dont_obey_robotstxt` work as in Scrapy.
+It takes the place of Scrapy's `RobotsTxtMiddleware`, and is a subclass of that class. Scrapy's
+settings for robots.txt, the stats under `robotstxt/` and the meta key `dont_obey_robotstxt` work as
+in Scrapy.
+
+Below, the *answer* for an origin (answer.py) is what the crawl keeps after it has looked up the
+origin's robots.txt: rules, full allow or full disallow. The *room* (room.py) is where requests wait
+before they come here, until their origin has an answer.
 """
 
 from __future__ import annotations
@@ -47,8 +52,8 @@ from .robotparser import GbotRobotParser
 from .room import Room
 from .subject import clear_own_meta, is_subject, mark_known, origin_of, restore, returned
 
-_LONGEST_URL = 2_000  # characters in the log
-# The plugin's own requests for a robots.txt have one of these meta keys.
+_LONGEST_URL = 2_000  # The log shows at most this many characters of a forbidden request.
+# A request for a robots.txt by a spider or middleware of this plugin has one of these meta keys.
 _OF_THE_PLUGIN = frozenset({PROBE, SITEMAP})
 
 _ALLOWED = Verdict(allowed=True)
@@ -65,23 +70,25 @@ logger = logging.getLogger(__name__)
 class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     """Allows or forbids each request by its robots.txt, which is read as Googlebot reads it.
 
-    For a forbidden request it raises `ForbiddenByRobotsTxt`, an `IgnoreRequest`.
+    If a request is forbidden, its errback gets a `ForbiddenByRobotsTxt`, which is a subclass of
+    Scrapy's `IgnoreRequest`.
 
     Attributes:
-        fetcher_cls: the class that requests robots.txt files. A subclass may use another class.
+        fetcher_cls: the class whose instance fetches the robots.txt files. A subclass of this
+            middleware may set a subclass of `Fetcher`.
     """
 
     fetcher_cls = Fetcher
 
     def __init__(self, crawler: Crawler) -> None:
         add_ons = str(crawler.settings.getdict("ADDONS"))
-        # Add-ons are made before the settings are frozen.
+        # Scrapy makes add-ons before it freezes the settings, and middlewares after that.
         if type(self).__name__ in add_ons and not crawler.settings.frozen:
             raise ValueError(
                 f"ADDONS must not name {type(self).__name__}, which is a downloader middleware: "
                 'write ADDONS = {"scrapy_gbot_robots.Addon": 500}'
             )
-        super().__init__(crawler)  # It raises NotConfigured if ROBOTSTXT_OBEY is off.
+        super().__init__(crawler)  # This raises NotConfigured if ROBOTSTXT_OBEY is off.
         self._settings = GbotSettings.of_crawl(
             crawler.settings, is_for_one_page=is_for_one_page(crawler)
         )
@@ -109,14 +116,14 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     async def process_request(  # type: ignore[override]
         self, request: Request, spider: Spider | None = None
     ) -> Request | Response | None:
-        """Allow or forbid `request`.
+        """Allow or forbid `request`, if necessary after it has waited for its robots.txt.
 
         A request for a robots.txt is never forbidden by a robots.txt (RFC 9309 2.2.2), but may be
         forbidden by an override.
 
         Returns:
-            None if the request goes on. The request itself if it goes back to the scheduler, to
-            wait. A Response if the request is for a robots.txt that is already known.
+            None if the request goes on. The request itself if it has to go back to the scheduler,
+            to wait there. A Response if the request is for a robots.txt that is already known.
 
         Raises:
             ForbiddenByRobotsTxt: the request is forbidden.
@@ -124,7 +131,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         restore(request)
         handed = self.room.ready.end_way(request)
         if not self.is_subject_to_robots(request):
-            request.meta.pop(PROVENANCE, None)  # It may have the meta of another page.
+            # A spider may have copied the meta of a page, with its provenance, to this request.
+            request.meta.pop(PROVENANCE, None)
             return None
         url = request.url
         if handed is not None and handed.url is url and handed.origin is not None:
@@ -145,9 +153,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             if answer.override is None:
                 return await self._known_robots_txt(request, answer)
             if answer.state is not State.FULL_DISALLOW:
-                # Only an override that disallows everything applies to this file.
+                # The only override that applies to a robots.txt is one that disallows everything.
                 return None
-        if answer.takes_long(url, user_agent):  # Hostile rules take milliseconds.
+        if answer.takes_long(url, user_agent):  # Hostile rules take milliseconds for one URL.
             verdict, preferences = await run_in_thread(self._opinion, answer, url, user_agent)
         else:
             verdict, preferences = self._opinion(answer, url, user_agent)
@@ -156,22 +164,34 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return None
 
     def is_subject_to_robots(self, request: Request) -> bool:
-        """Whether a robots.txt decides about `request`.
+        """Whether `request` is subject to a robots.txt, and not exempt.
 
-        A subclass may override this to exempt requests.
+        A subclass may override this method to exempt more requests. An exempt request does not wait
+        for a robots.txt, and is never forbidden.
 
-        The room calls this before any downloader middleware has seen the request, and
-        `process_request` calls it again. An exempt request does not wait for a robots.txt. By
-        default, three kinds of requests are exempt: requests with `dont_obey_robotstxt` in their
+        By default, three kinds of requests are exempt: requests with `dont_obey_robotstxt` in their
         meta, requests whose scheme has no robots.txt (Google's page, "File location & range of
         validity"), and requests for a robots.txt by a method other than GET.
+
+        The method is called twice for most requests: before the request waits, when no downloader
+        middleware has seen it yet, and in `process_request`.
         """
         return is_subject(request)
 
     async def _waited_for(
         self, origin: Origin, user_agent: UserAgent, request: Request, handed: Handed | None
     ) -> CachedAnswer:
-        """Return the answer with which `request` was handed out, or wait for an answer.
+        """Return the answer that decides about `request`.
+
+        It is the answer that the room handed out with the request. If there is none, or if it is
+        for another origin, or lacks the rules for the user agent, wait for an answer.
+
+        Args:
+            origin: the origin of the request.
+            user_agent: the user agent of the request.
+            request: the request.
+            handed: the facts about the request at the time when the room handed it out; None if it
+                did not come through the room.
 
         Raises:
             ForbiddenByRobotsTxt: the crawl closes while the request waits.
@@ -199,15 +219,15 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     ) -> None:
         """Let `request` go on, or forbid it, by a verdict and the preferences of the site.
 
-        If an override has decided, it is counted. If the request goes on, its crawl-delay is noted,
-        and its provenance is stored in its meta.
+        If an override has decided, count it. If the request goes on, apply the crawl-delay of the
+        robots.txt, and store the provenance in the meta, if settings ask for this.
 
         Args:
-            verdict: the verdict of `answer` on the URL.
-            preferences: the preferences of the site on the use of the page.
+            verdict: the verdict of `answer` on the URL of the request.
+            preferences: the preferences of the site about the use of the page.
             request: the request.
-            answer: the answer of its origin.
-            user_agent: the user agent that sends it.
+            answer: the answer for the origin of the request.
+            user_agent: the user agent of the request.
 
         Raises:
             ForbiddenByRobotsTxt: the request is forbidden.
@@ -218,12 +238,12 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         elif self._preferences is not None:
             refusal = self._preferences.before(request, preferences)
         override = answer.override
-        if override is not None:  # The answer is its own, so the verdict only has to name it.
+        if override is not None:  # The override replaces the robots.txt, and gave the verdict.
             verdict = override.named(verdict)
             if refusal is not None:
                 refusal = override.named(refusal)
             self._count_override(override, answer.origin, refusal)
-        elif verdict.override is not None:  # It allows a path that the site disallows.
+        elif verdict.override is not None:  # The override allows a path that the site disallows.
             self._count_override(self._lookup.agreement(answer.origin), answer.origin, refusal)
         if refusal is not None:
             raise self._forbidden(request, refusal, answer)
@@ -235,7 +255,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _count_override(
         self, override: Override | None, origin: Origin, refusal: Verdict | None
     ) -> None:
-        if override is None:  # It has just run out.
+        if override is None:  # The date of the override has passed since the verdict.
             return
         self.crawler.stats.inc_value(_STATS_OF_OVERRIDES[override.action])
         self.crawler.signals.send_catch_log(
@@ -245,7 +265,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _opinion(
         self, answer: CachedAnswer, url: str, user_agent: UserAgent
     ) -> tuple[Verdict, Preferences]:
-        """Return the verdict of `answer` on `url`, and the preferences if this crawl needs them."""
+        """Return the verdict of `answer` on `url`, and the site's preferences about its use.
+
+        If the crawl has no purposes, it needs no preferences, so they are `NOTHING_SAID`.
+        """
         preferences = NOTHING_SAID
         if self._preferences is not None:
             preferences = answer.preferences(url, user_agent)
@@ -259,12 +282,13 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return verdict, preferences
 
     def process_response(self, request: Request, response: Response) -> Response:
-        """Return `response`, unless its headers forbid a purpose of this crawl.
+        """Return `response`, unless one of its headers refuses a purpose of this crawl.
 
-        A subclass that overrides this method must call it.
+        If a subclass overrides this method, it must call this one.
 
         Raises:
-            ForbiddenByRobotsTxt: a header of the page forbids a purpose of this crawl.
+            ForbiddenByRobotsTxt: a header of the page refuses a purpose in GBOT_ROBOTS_PURPOSES,
+                and GBOT_ROBOTS_PURPOSES_ACTION is "refuse".
         """
         self._end_way(request)
         if response.url != request.url:
@@ -276,25 +300,30 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """Let `exception` go on to the spider.
+        """Remove the plugin's own marks from `request`, because its download has failed.
 
-        A subclass that overrides this method must call it.
+        The exception goes on to the errback of the request. If a subclass overrides this method, it
+        must call this one.
         """
         self._end_way(request)
 
     def _end_way(self, request: Request) -> None:
-        """Remove the plugin's own marks from the meta of `request`, before the spider gets it."""
+        """Remove the plugin's own marks from the meta of `request`, before the spider gets it.
+
+        Also warn once if another middleware has changed the User-Agent header of the request.
+        """
         self.identity.compare(request)
         clear_own_meta(request)
 
     def _look_at_other_url(self, request: Request, response: Response) -> None:
-        """Count a page whose URL is not the one that was judged, and change its provenance.
+        """Count a page that came from a URL that was not checked against a robots.txt.
 
-        A browser or another download handler has followed a redirect by itself, so the new URL was
-        not checked against a robots.txt. The first such page is logged.
+        A browser, for example, follows a redirect by itself, so this middleware does not get a
+        request for the second URL. The provenance of the page is changed, and the log shows the
+        first of these pages.
         """
-        # A middleware may have sent another request. If that request came through here, its URL
-        # was judged.
+        # Another middleware may have sent a request of its own, in place of `request`. If that
+        # request came through this middleware, its URL was checked.
         asked = response.request or request
         proof = asked.meta.get(PROVENANCE)
         if asked is not request and (proof is None or proof is not request.meta.get(PROVENANCE)):
@@ -302,8 +331,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if names_the_same(request.url, response.url) or not self.is_subject_to_robots(request):
             return
         if origin_of_robots_txt(request.url) is not None:
-            # The redirects of a robots.txt may always be followed.
-            return
+            return  # A redirect of a robots.txt may lead to any URL.
         self.crawler.stats.inc_value("gbot_robots/responses/unjudged")
         if proof is not None:
             asked.meta[PROVENANCE] = dict.fromkeys(proof) | {"judged": False}
@@ -320,22 +348,23 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             )
 
     async def _known_robots_txt(self, request: Request, answer: CachedAnswer) -> Response | None:
-        """Return a response to `request`, which is for a robots.txt, from the file that is known.
+        """Return a response to `request`, which is for a robots.txt, without sending the request.
 
-        Return None if no file is known, or only the beginning of a file. The request then goes to
-        the server, which may send another file because of the request's headers. A request by this
-        plugin has no headers of its own, so any known status answers it, and so does the beginning
-        of a file.
+        The response is made from the robots.txt in the storage. If a spider of the user has made
+        the request, only a complete file will do. If there is none, return None, so that the
+        request is sent. If this plugin has made the request, the beginning of a file will do, and
+        so will the status of a response without a file, such as 404.
 
         Raises:
-            IgnoreRequest: it is a request by this plugin, and the server did not answer.
+            IgnoreRequest: this plugin has made the request, and the server did not respond to the
+                last fetch of the robots.txt.
         """
         is_ours = not _OF_THE_PLUGIN.isdisjoint(request.meta)
         if answer.state is not State.RULES and not is_ours:
             return None
         status = answer.status
         body = b""
-        if answer.fetched_at is not None:  # There is a copy, even if the last fetch has failed.
+        if answer.fetched_at is not None:  # The storage has a copy, even if the last fetch failed.
             entry = await self._lookup.storage.get(str(answer.origin))
             if entry is None or entry.copy is None or (entry.copy.cut and not is_ours):
                 return None
@@ -347,7 +376,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         encoding = "utf-8"
         try:
             body.decode()
-        except UnicodeDecodeError:  # Without this, Scrapy would guess one of dozens.
+        except UnicodeDecodeError:
+            # Without the name of an encoding, Scrapy would guess one of dozens.
             encoding = "cp1252"
         return TextResponse(
             request.url,
@@ -364,7 +394,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     ) -> ForbiddenByRobotsTxt:
         """Count, log and signal that `request` is forbidden; return the exception to raise.
 
-        `answer` is the answer that has decided, or None if none has.
+        Args:
+            request: the request.
+            verdict: the verdict that forbids the request.
+            answer: the answer behind the verdict. It is None if the URL has no valid origin, or if
+                a header of the page has decided.
         """
         error = ForbiddenByRobotsTxt(verdict)
         source = ""
@@ -387,7 +421,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return error
 
     def _spider_opened(self, spider: Spider) -> None:
-        """Log the storage and the mistakes in the settings, and open the room."""
+        """Log which storage is used, and mistakes in the settings. Then start the room."""
         self._lookup.storage.report()
         warn_of_missing_parts(self.crawler)
         settings = self.crawler.settings
@@ -412,7 +446,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 several,
             )
         self.identity.start(spider, self)
-        # The project's own code may exempt requests that `is_subject_to_robots` does not exempt.
+        # The project's own code may exempt requests that `is_subject_to_robots` does not exempt,
+        # either in a subclass of this middleware or in a middleware that comes before it.
         is_overridden = type(self).process_request is not GbotRobotsTxtMiddleware.process_request
         self.room.requests_see = is_overridden or is_bypassed(self.crawler, self)
         self.room.start()
@@ -420,13 +455,17 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     async def _spider_closed(self) -> None:
         self.room.close()
         await self._lookup.close()
-        # Without asyncio, Scrapy's `CrawlerRunner.stop` fails if a crawl ends during that call. A
-        # crawl would, if all its requests wait for a robots.txt and none is being downloaded.
+        # Without asyncio, Scrapy's `CrawlerRunner.stop` fails if a crawl ends during the call of
+        # `stop`. If all requests of the crawl wait for a robots.txt, and none is being downloaded,
+        # the crawl would end so early without this pause.
         await pause(0)
 
 
 def identity_of(crawler: Crawler) -> CrawlerIdentity | None:
-    """Return the identity by which the middleware of a crawl judges requests, or None."""
+    """Return the object that names the user agent of each request of a crawl.
+
+    Return None if the crawl does not use this plugin's middleware.
+    """
     middleware = downloader_middleware(crawler, GbotRobotsTxtMiddleware)
     if middleware is None:
         return None
@@ -434,7 +473,10 @@ def identity_of(crawler: Crawler) -> CrawlerIdentity | None:
 
 
 def _provenance(answer: CachedAnswer, verdict: Verdict) -> dict[str, Any]:
-    """Return why a request may go on, as GBOT_ROBOTS_PROVENANCE stores it in the meta."""
+    """Return the provenance of an allowed request, as `meta.PROVENANCE` describes it.
+
+    With GBOT_ROBOTS_PROVENANCE, it is stored in the meta of the request.
+    """
     fetched = line = None
     if answer.fetched_at is not None:
         date = date_of(answer.fetched_at)

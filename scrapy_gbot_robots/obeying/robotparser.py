@@ -1,4 +1,7 @@
-"""Scrapy's RobotParser interface (`ROBOTSTXT_PARSER`), for Scrapy's own middleware and others."""
+"""The parser of this plugin, behind the interface of Scrapy for parsers (`ROBOTSTXT_PARSER`).
+
+Scrapy's own middleware and other code that expects a `RobotParser` can use it.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,11 @@ from ..settings import GbotSettings
 
 
 class GbotRobotParser(RobotParser):
-    """A robots.txt, read as Google reads it.
+    """A robots.txt that was parsed as Google parses it.
 
-    A user agent may be a product token or a whole User-Agent header. If it names one of Google's
-    crawlers, it follows the groups that Google documents for that crawler.
+    The methods accept a product token, such as "mybot", or a whole User-Agent header as the user
+    agent. If it names one of Google's crawlers, the groups that Google documents for this crawler
+    apply.
     """
 
     def __init__(self, robotstxt: RobotsTxt) -> None:
@@ -25,28 +29,35 @@ class GbotRobotParser(RobotParser):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
-        """Parse `robotstxt_body` by the settings of `crawler`, or by the defaults if that is None.
+        """Parse `robotstxt_body`, and return the parser. No content of the body raises an error.
 
-        It does not raise, whatever the body contains.
+        Args:
+            crawler: the crawl whose settings apply. If it is None, the default settings apply.
+            robotstxt_body: the bytes of the robots.txt.
         """
         settings = crawler.settings if crawler else Settings()
         return cls(GbotSettings.of(settings).parse(robotstxt_body))
 
     def allowed(self, url: str | bytes, user_agent: str | bytes) -> bool:
-        """Whether `user_agent` may fetch `url`, in every form in which a client sends it."""
+        """Return whether `user_agent` may fetch `url`.
+
+        Clients send the same URL in different forms, for example with or without escapes. The
+        result is True only if all these forms are allowed.
+        """
         rules = self.robotstxt.rules_for(UserAgent.of(user_agent))
         return allowed_in_all_forms(rules, url)
 
     def crawl_delay(self, user_agent: str | bytes) -> float | None:
-        """The crawl-delay in seconds of the group that `user_agent` follows, or None.
+        """Return the crawl-delay for `user_agent`, in seconds, or None if there is none.
 
         Google ignores this field (Google's page, "Syntax").
         """
         return self.robotstxt.crawl_delay(UserAgent.of(user_agent))
 
     def sitemaps(self) -> tuple[str, ...]:
-        """The absolute http, https and ftp URLs of the sitemap lines, in file order, each once.
+        """Return the URLs of the sitemap lines, in the order of the file, without duplicates.
 
-        They do not belong to any group (Google's page, "Sitemap").
+        Only absolute http, https and ftp URLs are returned. Sitemap lines do not belong to a group
+        (Google's page, "Sitemap"), so they are for all user agents.
         """
         return self.robotstxt.sitemaps

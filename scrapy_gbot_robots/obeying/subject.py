@@ -1,8 +1,10 @@
-"""Which robots.txt decides about a request, by its URL, its method and its meta alone.
+"""Finds the robots.txt to which a request is subject, by the URL, the method and the meta alone.
 
-A request that goes back to its scheduler has a mark in its meta, so that any queue can store it.
-`returned` sets the mark, and `restore` removes it. Other marks go with a request to the downloader
-and back. `clear_own_meta` removes them before the spider gets the request.
+This module also sets and removes the plugin's own marks in the meta of a request. A request that
+has to wait may go back to its scheduler. `returned` then marks it, and `restore` removes the mark
+when the request comes again. The mark is in the meta, so that any queue, for example one in Redis,
+can store it with the request. Other marks go with a request to the downloader and back.
+`clear_own_meta` removes them before the spider gets the response.
 """
 
 from __future__ import annotations
@@ -15,27 +17,33 @@ from ..core.url_forms import as_sent
 from ..core.urls import Origin, origin_of_robots_txt
 from ..meta import CHECKED, JUDGED_AS, OWN_META, OWN_SLOT, RETURNED, SITEMAP
 
-# Google's page, "File location & range of validity"
+# The schemes whose URLs are subject to a robots.txt (Google's page, "File location & range of
+# validity").
 SCHEMES = frozenset({"http", "https", "ftp"})
 _ORDINARY = ("https://", "http://")  # Nearly all URLs begin with one of these.
-_BEFORE_HOST = len("https://")  # No slash that ends a host comes before this index.
-# Web sockets begin with an HTTP request to the same host and port (RFC 6455 1.3).
+_BEFORE_HOST = len("https://")  # The slash that ends the host cannot come before this index.
+# A web socket begins with an HTTP request to the same host and port (RFC 6455 1.3), so the
+# robots.txt of that scheme decides.
 _WEB_SOCKETS = {"ws": "http", "wss": "https"}
-_ALREADY_KNOWN = {"dont_cache": True, "dont_retry": True}  # Scrapy's own keys
+# Scrapy's meta keys for a request whose response is known already, with their values.
+_ALREADY_KNOWN = {"dont_cache": True, "dont_retry": True}
 
 
 def _scheme_of(url: str) -> tuple[str, str]:
-    """Split `url`, as it is sent, into the scheme whose robots.txt decides, and the rest."""
+    """Split `url`, as it is sent, at its first colon; return the scheme and the rest.
+
+    The scheme is that of the robots.txt: "http" for ws, and "https" for wss.
+    """
     scheme, _, rest = url.partition(":")
     scheme = scheme.lower()
     return _WEB_SOCKETS.get(scheme, scheme), rest
 
 
 def is_subject(request: Request) -> bool:
-    """Whether a robots.txt decides about `request`.
+    """Whether `request` is subject to a robots.txt, and not exempt.
 
-    If `dont_obey_robotstxt` is set in its meta, none decides. A GET request for a robots.txt is
-    subject to that robots.txt, because the file may be known already.
+    A request with `dont_obey_robotstxt` in its meta is exempt. A GET request for a robots.txt is
+    not exempt, because the file may be known already, so that the request need not be sent.
     """
     if request.meta.get("dont_obey_robotstxt"):
         return False
@@ -46,7 +54,10 @@ def is_subject(request: Request) -> bool:
 
 
 def origin_of(request: Request) -> Origin:
-    """Return the origin whose robots.txt decides about `request`, which must be subject to one.
+    """Return the origin whose robots.txt decides whether `request` is allowed.
+
+    Args:
+        request: a request for which `is_subject` is true.
 
     Raises:
         ValueError: the URL has no valid origin.
@@ -63,16 +74,19 @@ def _origin_of(url: str) -> Origin:
     return Origin.of(":".join(_scheme_of(as_sent(url))))
 
 
-# The argument is a URL up to the first slash of its path, because the rest does not matter.
+# The argument is a URL up to the first slash of its path, such as "https://example.com/". So all
+# pages of a site share one entry of this cache.
 _origin_of_beginning = lru_cache(maxsize=1_000)(_origin_of)
 
 
 def is_unchecked_sitemap(request: Request) -> bool:
-    """Whether `request` is for a sitemap file whose place has not been checked yet.
+    """Whether `request` is for a sitemap file whose URL still has to be checked.
 
-    Before that check, no robots.txt is requested for the file. The request goes through the
-    middlewares, and comes back to wait. Most sitemaps are checked when they are found, and wait
-    like pages.
+    The check finds out whether the crawl may read a sitemap file at this URL at all, for example
+    not on a private host. Before the check, the request must not cause a fetch of a robots.txt. So
+    it does not wait, but goes on to the middlewares of `sitemaps`. These check it, and it comes
+    back to wait. Most sitemaps are checked when they are found, so their requests wait like
+    requests for pages.
     """
     if SITEMAP not in request.meta or RETURNED in request.meta:
         return False
@@ -80,9 +94,9 @@ def is_unchecked_sitemap(request: Request) -> bool:
 
 
 def returned(request: Request) -> Request:
-    """Mark `request` as it goes back to its scheduler, whose duplicate filter has seen it.
+    """Mark `request`, which goes back to its scheduler, and return it.
 
-    Return the same request.
+    The duplicate filter of the scheduler has seen the request before, so `dont_filter` is set.
     """
     request.meta.setdefault(RETURNED, request.dont_filter)
     request.dont_filter = True
@@ -90,7 +104,10 @@ def returned(request: Request) -> Request:
 
 
 def restore(request: Request) -> None:
-    """Undo `returned` and `mark_known`: remove the marks, and restore the request's own values."""
+    """Undo `returned` and `mark_known`.
+
+    Remove the marks, and restore the values that the request had in their places.
+    """
     if RETURNED in request.meta:
         request.dont_filter = request.meta.pop(RETURNED)
     own = request.meta.pop(OWN_META, None)
@@ -101,9 +118,9 @@ def restore(request: Request) -> None:
 
 
 def mark_known(request: Request) -> None:
-    """Mark `request` so that no middleware stores its response, or sends the request again.
+    """Mark `request` so that Scrapy's middlewares do not cache its response or retry the request.
 
-    The response is known already. `restore` undoes this.
+    Call this if the response is known already. `restore` undoes it.
     """
     meta = request.meta
     meta[OWN_META] = {key: meta[key] for key in _ALREADY_KNOWN if key in meta}
@@ -111,7 +128,7 @@ def mark_known(request: Request) -> None:
 
 
 def clear_own_meta(request: Request) -> None:
-    """Remove all marks from the meta of `request`, when its way through the middlewares ends."""
+    """Remove all marks of the plugin from the meta of `request`, before the spider gets it."""
     restore(request)
     for key in (CHECKED, JUDGED_AS, OWN_SLOT):
         request.meta.pop(key, None)
