@@ -1,9 +1,13 @@
-"""One request for a robots.txt, and how its response or exception becomes an `Outcome`.
+"""Send one request for a robots.txt, and turn its response or exception into an `Outcome`.
 
-The table `_NAMES` maps exceptions to kinds of failure. It lists exceptions by the names of their
-classes, because not every installation has all the libraries (Twisted, OpenSSL, aiohttp, httpx) and
-versions of Scrapy that define these classes. A fetch that ends in an exception which is not in the
-table has failed, too.
+An `Outcome` (policy/outcome.py) is what a fetch means for the crawl: `Fetched` with the robots.txt,
+`Unavailable` or `Unreachable`.
+
+The table `_NAMES` assigns a kind of failure to each exception that a download handler may raise.
+The table contains the names of exception classes, not the classes, because these come from several
+libraries (Twisted, OpenSSL, aiohttp, httpx) and versions of Scrapy, and an installation may lack
+some of them. If a fetch ends in an exception that is not in the table, it counts as failed with
+`Failure.OTHER`.
 """
 
 from __future__ import annotations
@@ -28,25 +32,29 @@ from ..policy.outcome import Failure, Outcome, Unreachable, failed, outcome_of, 
 from ..policy.web_pages import HEADERS
 from ..settings import GbotSettings
 
-# After the time-out, a download handler has this much time to end the download by itself.
+# Download handlers should end a download at its time-out (`download_timeout`). If a handler has not
+# done so this many seconds after the time-out, the exchange cancels the download.
 GRACE_SECS = 1.0
 
-# Scrapy's own limit (`download_maxsize`) on the body of a robots.txt, in bytes. When Scrapy signals
-# the headers of the response, this limit is removed, because the download then stops at
-# GBOT_ROBOTS_MAX_BYTES. The limit remains in force if a future Scrapy does not send this signal,
-# and in the few download handlers that read the limit before the headers arrive.
+# The value of Scrapy's meta key `download_maxsize` in a request for a robots.txt, in bytes. Scrapy
+# raises an exception for a longer body. But a robots.txt of any length must be read, up to
+# GBOT_ROBOTS_MAX_BYTES. So the exchange removes the limit when Scrapy signals the headers of the
+# response, and later stops the download itself. The limit stays in force if Scrapy does not send
+# this signal, or if a download handler has read the limit before the headers arrive.
 MOST_DOWNLOADED = 16 * 2**20
 _FTP_FAILED = 503  # Scrapy's FTP handler reports most error replies of a server as this status.
-_LIMIT = "download_maxsize"  # a key of Scrapy's in request.meta
-BODY_DECIDES = range(200, 300)  # For all other statuses, the body does not matter.
+_LIMIT = "download_maxsize"  # Scrapy's meta key for the greatest length of a body
+BODY_DECIDES = range(200, 300)  # Only for these statuses does the outcome depend on the body.
 _WITHOUT_BODY = frozenset({204, 304})
-# Download handlers use these names for HTTP/2, whose frames mark the end of a body.
+# The values of `response.protocol` that mean HTTP/2. In HTTP/2, the frames mark the end of a body,
+# so a response needs no header for that.
 HTTP2 = frozenset({"h2", "HTTP/2"})
 
-# A request for a robots.txt passes the middlewares with these headers set to empty lists, so that
-# no middleware fills them in. Only the credentials that the project has for the host of the
-# robots.txt are kept. The names are spelled like the keys of `Headers`, so that its methods need
-# not normalise each name for each request.
+# While a request for a robots.txt passes through the downloader middlewares, these headers are set
+# to empty lists, because a middleware usually leaves a header alone that is already set. The two
+# headers in CREDENTIALS keep a value only if the project has credentials for the host of the
+# robots.txt. The names are bytes in the spelling that `Headers` uses for its keys, so they can be
+# used with the methods of `dict`, which are faster than the methods of `Headers`.
 CREDENTIALS = (b"Authorization", b"Cookie")
 NEVER_SENT = (
     b"If-Match",
@@ -59,7 +67,8 @@ NEVER_SENT = (
 
 PROXY_HEADER = "Proxy-Authorization"
 # Under this meta key, Scrapy's HttpProxyMiddleware stores the proxy for which it made the
-# Proxy-Authorization header. It drops the header if the request has a different proxy.
+# Proxy-Authorization header. If the request has a different proxy later, the middleware drops the
+# header.
 AUTHORISED = "_auth_proxy"
 
 _NAMES = {
@@ -84,7 +93,8 @@ _NAMES = {
 _FAILURES: dict[str, Failure] = {}
 for _failure, _names in _NAMES.items():
     _FAILURES.update(dict.fromkeys(_names.split(), _failure))
-# The exceptions that Scrapy raises for pages. Before Scrapy 2.15, these are Twisted's.
+# The exceptions that an errback gets if the download of a page ends in one of these failures. Up to
+# Scrapy 2.14 they are classes of Twisted.
 _SCRAPYS: dict[Failure, type[Exception]] = {
     Failure.DNS: getattr(exceptions, "CannotResolveHostError", twisted_errors.DNSLookupError),
     Failure.REFUSED: getattr(
@@ -92,7 +102,8 @@ _SCRAPYS: dict[Failure, type[Exception]] = {
     ),
     Failure.TIMEOUT: getattr(exceptions, "DownloadTimeoutError", twisted_errors.TimeoutError),
 }
-# The messages of these exceptions repeat the failure and the URL, and add nothing.
+# The messages of these exceptions contain nothing but the kind of failure and the URL, which the
+# outcome contains anyway.
 _REDUNDANT = {
     "ConnectionRefusedError",
     "DownloadConnectionRefusedError",
@@ -100,7 +111,8 @@ _REDUNDANT = {
     "TCPTimedOutError",
     "TimeoutError",
 }
-# This advice is logged because Scrapy's default resolver does not support IPv6 addresses.
+# Advice for the case that a host such as "[2001:db8::1]" cannot be resolved. Scrapy's default
+# resolver does not support IPv6 addresses.
 _NO_IPV6 = (
     "for an IPv6 address, set TWISTED_DNS_RESOLVER, or DNS_RESOLVER in an older Scrapy, to "
     "'scrapy.resolver.CachingHostnameResolver'"
@@ -108,10 +120,10 @@ _NO_IPV6 = (
 # The text of OpenSSL's error if the server supports none of the protocols that the client offers
 # (RFC 7301 3.2). Only Scrapy's HTTP/2 handler can cause it, because all others offer HTTP/1.1.
 _NO_PROTOCOL = "no application protocol"
-# In these failures no connection was made. If the request has a proxy, the proxy is the host to
-# which the handler failed to connect.
+# These failures happen before there is a connection. If the request has a proxy, they mean that the
+# handler could not connect to the proxy.
 _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
-_MOST_CAUSES = 10  # At most this many exceptions of a chain of causes are examined.
+_MOST_CAUSES = 10  # Of an exception, its cause, the cause of that and so on, only 10 are examined.
 _DETAIL_CHARS = 1000
 # The reply of an FTP server that does not accept the login (RFC 959 4.2.2), as Twisted quotes it.
 _NOT_LOGGED_IN = re.compile(r"530[ -][^'\"\]]*")
@@ -119,28 +131,31 @@ _USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
 
 
 class Exchange:
-    """One request for a robots.txt, and its response or exception as the download handler gave it.
+    """One request for a robots.txt, and the response or exception of the download handler.
 
-    Middlewares see the response only after the exchange has kept it. The exchange stops the
-    download when it has enough of the body. If a middleware sends the request again, the exchange
-    keeps only the response to the last attempt.
+    The exchange keeps the response before any downloader middleware gets it. It stops the download
+    when enough of the body has arrived. If a middleware sends the request again, the exchange keeps
+    only the last response.
 
     Args:
         robots_request: the request.
-        most_bytes: the download stops when the body has more bytes than this.
-        secs_left: the time in seconds that a download handler may spend on the request.
+        most_bytes: the download stops when the body has more bytes than this number. With -1, it
+            stops as soon as the headers have arrived.
+        secs_left: the time in seconds that the download handler may spend on the request.
     """
 
     def __init__(self, robots_request: Request, most_bytes: int, secs_left: float = 0.0) -> None:
         self.robots_request = robots_request  # the request as the fetcher made it
-        # The request that the download handler received; None if none has reached the handler.
+        # The request as the download handler received it, after all middlewares have changed it;
+        # None if no request has reached the handler.
         self.request: Request | None = None
         self.headers = Headers()  # all headers of the response
         self.secs_left = secs_left
-        self.error: BaseException | None = None  # the exception in which the request ended
-        self.fault = ""  # the text of `error` if it is a fault of a middleware (`fault_in`)
+        self.error: BaseException | None = None  # the exception of the handler or of a middleware
+        # A description of `error` if a bug in a middleware has raised it (`fault_in`); else "".
+        self.fault = ""
         self._most_bytes = most_bytes
-        # The proxy of the page that needs the robots.txt, and the credentials for that proxy.
+        # The proxy and the credentials for it, which the fetcher has copied from the page.
         self._proxy = robots_request.meta.get("proxy")
         self._credentials = robots_request.headers.get(PROXY_HEADER)
         self._forget_response()
@@ -148,27 +163,32 @@ class Exchange:
     def _forget_response(self) -> None:
         """Reset the attributes that describe the response, before the request is sent again."""
         self.headers_came = False
-        # Whether this exchange stopped the download. If so, the body is incomplete on purpose.
+        # True if this exchange has stopped the download, so that the body is cut on purpose.
         self.stopped = False
-        # The Content-Encoding of this response is removed, so that no middleware decodes the body.
+        # The response without its Content-Encoding (`keep_response`).
         self.response: Response | None = None
-        # The exception of the download handler.
+        # The exception of the download handler. `error` may be an exception of a middleware.
         self._download_error: BaseException | None = None
-        self._received = 0
+        self._received = 0  # the number of bytes of the body
 
     async def sent(self, send: Send, request: Request) -> Response:
-        """Call `send`, which passes `request` to a download handler; return and keep the response.
+        """Send `request` to its download handler; keep the response, and return it.
 
-        The call is cancelled after `secs_left` plus GRACE_SECS, because some handlers ignore
-        `download_timeout`. The time that the request has spent in the downloader's queue is not
-        part of this limit.
+        The download is cancelled after `secs_left` plus GRACE_SECS seconds, because some handlers
+        ignore `download_timeout`. The time begins when the handler gets the request, so the wait in
+        the downloader's queue does not count.
 
-        A handler may raise asyncio's CancelledError, which is not an `Exception`. Scrapy would then
-        wait for ever, so this method raises Twisted's CancelledError instead.
+        If the handler raises asyncio's CancelledError, this method raises Twisted's CancelledError
+        instead. Asyncio's class is not a subclass of `Exception`, so Scrapy would not handle it,
+        and the request would never end.
+
+        Args:
+            send: passes a request to its download handler.
+            request: the request as the downloader middlewares have left it.
 
         Raises:
-            TimeoutError: the time limit was reached.
-            Exception: the download handler raised this exception.
+            TimeoutError: the handler took longer than the limit.
+            Exception: any exception of the download handler.
         """
         self.request = request
         request.meta[_LIMIT] = MOST_DOWNLOADED
@@ -189,28 +209,28 @@ class Exchange:
         return response
 
     def _take_out_headers(self, request: Request) -> None:
-        """Remove two kinds of headers from `request` before a download handler gets it.
+        """Remove headers from `request` that the server or the proxy must not get.
 
-        These are headers without a value, because some handlers would send them, and the
-        credentials for a proxy if the request now goes to a different proxy.
+        The first kind are headers without a value, which some handlers would send. The second kind
+        are credentials for a proxy, if a middleware has since chosen a different proxy.
         """
         for name in (*CREDENTIALS, *NEVER_SENT):
             if not dict.get(request.headers, name):
                 dict.pop(request.headers, name, None)
         proxy = request.meta.get("proxy")
         is_for_this_proxy = proxy == request.meta.get(AUTHORISED, self._proxy)
-        # A middleware that chooses a proxy also sets the credentials for that proxy.
+        # If a middleware has changed the credentials, they belong to the proxy that it has chosen.
         is_of_a_middleware = request.headers.get(PROXY_HEADER) != self._credentials
         if not proxy or not (is_for_this_proxy or is_of_a_middleware):
             request.headers.pop(PROXY_HEADER, None)
 
     def goes_on(self, data: bytes) -> bool:
-        """Return whether the download should go on after another piece of the response.
+        """Count the bytes in `data`, and return whether the download should go on.
 
-        It goes on until the body has one byte more than the parser reads.
+        The download should stop as soon as the body has more bytes than the parser reads.
 
         Args:
-            data: the piece of the body; b"" when the headers have arrived.
+            data: the next piece of the body; b"" when the headers have arrived.
         """
         self.headers_came = True
         if self.request is not None:
@@ -220,16 +240,20 @@ class Exchange:
         return not self.stopped
 
     def keep_response(self, response: Response) -> None:
-        """Keep `response`, and remove its Content-Encoding, so that no middleware decodes it."""
+        """Keep `response` and a copy of its headers.
+
+        Then its Content-Encoding header is removed, so that no middleware decodes the body.
+        """
         self.response = response
         self.headers = response.headers.copy()
         response.headers.pop("Content-Encoding", None)
 
     def flag_unknown_length(self) -> None:
-        """Flag the response as "partial" if no header marks the end of its body (RFC 9112 6.3).
+        """Add the flag "partial" to the response if no header marks the end of its body.
 
-        Do not call this method for a response of Scrapy's default download handler. That handler
-        sets the flag itself, and removes the headers that mark the end of a body.
+        The end is marked by Content-Length or by "Transfer-Encoding: chunked" (RFC 9112 6.3). Do
+        not call this method for a response of Scrapy's default download handler. That handler adds
+        the flag itself, and removes these headers.
         """
         response = self.response
         if response is None or response.status in _WITHOUT_BODY or response.protocol in HTTP2:
@@ -240,18 +264,21 @@ class Exchange:
 
     @property
     def has_proxy(self) -> bool:
-        """Whether the request was sent to a proxy, chosen by the project or by a middleware."""
+        """Whether the request has a proxy, which the project or a middleware has chosen."""
         return bool(self.proxy)
 
     @property
     def proxy(self) -> str:
-        """Host and port of the proxy, without user and password; "" if there is no proxy."""
+        """The host and the port of the proxy, such as "proxy.example:3128"; "" without a proxy."""
         request = self.request or self.robots_request
         proxy = safe_str(request.meta.get("proxy") or "")
         return proxy.rpartition("@")[2].rpartition("//")[2].rstrip("/")
 
     def proxy_failure(self, response: Response) -> Unreachable | None:
-        """Return the outcome if the headers of `response` report a failure of a proxy, or None."""
+        """Return the outcome of the fetch if a proxy has failed, or None.
+
+        A proxy reports its own failure in the headers Proxy-Status and X-Squid-Error of `response`.
+        """
         of_squid = response.headers.get("X-Squid-Error")
         fault = headers.proxy_fault(response.headers.getlist("Proxy-Status"), of_squid)
         if not fault:
@@ -261,7 +288,7 @@ class Exchange:
 
     @property
     def denied_login(self) -> str:
-        """The reply of an FTP server that denied the login; "" if no login was denied."""
+        """The reply of an FTP server that did not accept the login; "" in all other cases."""
         if not self.robots_request.url.startswith("ftp:"):
             return ""
         text = ""
@@ -275,12 +302,12 @@ class Exchange:
         return reply[0].strip()
 
     def fault_in(self, error: BaseException) -> str:
-        """Return a description of `error` if a middleware raised it unintentionally, or "".
+        """Return a description of `error` if it comes from a bug in a middleware, or "".
 
-        The result is "" for an exception of the download handler, for an `IgnoreRequest`, and for a
-        download error of Scrapy or Twisted, which a middleware may raise on purpose. A built-in
-        exception, such as TimeoutError, counts as a fault of the middleware, because it comes from
-        a call that the middleware made itself.
+        Three kinds of exceptions are not bugs: the exception of the download handler, an
+        `IgnoreRequest`, and the download errors of Scrapy and Twisted, which a middleware may raise
+        on purpose. But a built-in exception, such as Python's TimeoutError, comes from a call that
+        the middleware has made itself, so it counts as a bug.
         """
         if error is self._download_error or isinstance(error, IgnoreRequest):
             return ""
@@ -290,9 +317,15 @@ class Exchange:
         return f"{type(error).__name__}: {safe_str(error)}"
 
     def outcome(self, response: Response, url: str, settings: GbotSettings) -> Outcome:
-        """Return what `response`, received for `url`, means for the crawl.
+        """Return the outcome of a fetch that ended with `response`.
 
-        If the status is not 2xx, the body does not matter, so it may be truncated or undecodable.
+        A body that is truncated or cannot be decoded makes the fetch fail only if the status is
+        2xx, because the outcome does not depend on the body of other responses.
+
+        Args:
+            response: the response to the last request of the fetch. It is not a redirect.
+            url: the URL of that request.
+            settings: the settings of the crawl.
         """
         lost = None
         body = b""
@@ -305,7 +338,8 @@ class Exchange:
             lost = failed(Failure.TRUNCATED)
         if lost is not None and response.status in BODY_DECIDES:
             return lost
-        # These headers show which server or proxy has sent the response, and declare its charset.
+        # From these headers, `outcome_of` recognises bot walls, and web pages sent in place of a
+        # robots.txt.
         decisive = {
             name: (response.headers.get(name) or b"").decode("latin-1")
             for name in (*HEADERS, "content-type")
@@ -329,16 +363,17 @@ class Exchange:
 
         Raises:
             DecodeError: the body cannot be decoded.
-            EOFError: the body is incomplete or missing.
+            EOFError: a part of the body or the whole body is missing.
         """
         if "dataloss" in response.flags:
             raise EOFError
         if "download_stopped" in response.flags and not self.stopped:
             raise EOFError
-        # A middleware has changed the method, so the response has no body.
+        # A middleware may have changed the method to HEAD. Then the response has no body.
         if self.request is not None and self.request.method == "HEAD":
             raise EOFError
-        # Some handlers decode "chunked" but no other transfer coding.
+        # Some handlers decode only the transfer coding "chunked". If the server has used a
+        # different one, for example gzip, the body is still encoded.
         transfer = _codings(self.headers, "Transfer-Encoding")
         if {name.strip() for name in transfer.split(",")} - {"", "chunked", "identity"}:
             raise DecodeError(f"Transfer-Encoding {transfer[:80]!r} was not undone")
@@ -347,7 +382,8 @@ class Exchange:
             _codings(self.headers, "Content-Encoding"),
             max_bytes,
             whole=not self.stopped,
-            # An empty "partial" body may mean that the connection broke before the first byte.
+            # "partial" means that only the end of the connection marked the end of the body. So an
+            # empty body may mean that the connection broke before the first byte.
             may_be_empty="partial" not in response.flags,
         )
 
@@ -364,8 +400,9 @@ def failure_of(error: BaseException, *, proxy: str = "", host: str = "") -> Unre
 
     Args:
         error: the exception of the download handler or of a middleware.
-        proxy: host and port of the proxy to which the request was sent; "" without a proxy. With a
-            proxy, a failed name look-up or a refused connection is a failure of the proxy.
+        proxy: the host and the port of the proxy to which the request was sent; "" without a proxy.
+            With a proxy, a failed name look-up or a refused connection counts as a failure of the
+            proxy.
         host: the host of the robots.txt, in the form of `Origin.host`.
     """
     detail = _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS])
@@ -391,14 +428,14 @@ def _failure_in(meanings: Sequence[Failure]) -> Failure:
     """Return the failure that describes an exception best.
 
     Args:
-        meanings: the failures that the exception and its causes stand for, the most specific
-            first; not empty.
+        meanings: the failures that `_NAMES` assigns to the exception and its causes, the most
+            specific failure first. It is not empty.
     """
     first = meanings[0]
     if Failure.PROXY in meanings:
         return Failure.PROXY
-    # Some handlers raise the exception for a refused connection also if the server has accepted the
-    # connection and has then sent a TLS alert.
+    # If a server accepts the connection and then sends a TLS alert, some handlers raise the same
+    # exception as for a refused connection. Only the cause of the exception shows the difference.
     if first is Failure.REFUSED and Failure.TLS in meanings:
         return Failure.TLS
     return first
@@ -407,7 +444,11 @@ def _failure_in(meanings: Sequence[Failure]) -> Failure:
 def error_of(failure: Failure | None, why: str) -> Exception | None:
     """Return the exception that Scrapy raises for a page whose download ends in `failure`.
 
-    Return None if Scrapy has no exception for it.
+    Return None if Scrapy has no exception of its own for this failure.
+
+    Args:
+        failure: the failure, or None.
+        why: the text of the exception.
     """
     if failure not in _SCRAPYS:
         return None
@@ -415,22 +456,24 @@ def error_of(failure: Failure | None, why: str) -> Exception | None:
 
 
 def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
-    """Yield the failures that an exception and its causes stand for, the most specific first.
+    """Yield the failures that `_NAMES` assigns to an exception and its causes.
 
-    The exceptions in its `reasons` come first, then the exception itself, then its cause. Twisted
-    puts the exceptions that ended a response into the list `reasons` of a new exception. Each item
-    is a Twisted `Failure`, whose value may also be a text.
+    The most specific failure comes first. Twisted may wrap the exceptions that ended a response in
+    a new exception, which has them in its list `reasons`. So the exceptions in `reasons` come
+    first, then the exception itself, then its cause. An item of `reasons` is a Twisted `Failure`,
+    whose value may also be a text.
 
     Args:
-        error: the exception; a text or None has no failures.
-        depth: how many exceptions of a chain of causes are examined.
+        error: the exception. For a text or None, nothing is yielded.
+        depth: how many exceptions are examined at most, from `error` to its cause, to the cause of
+            that cause, and so on.
     """
     if error is None or not depth:
         return
     for reason in getattr(error, "reasons", None) or ():
         value = getattr(reason, "value", reason)
         yield from _meanings(value, depth - 1)
-        # Twisted's HTTP client raises these for a response that it cannot parse.
+        # Twisted's HTTP client raises one of these if it cannot parse a response.
         if isinstance(value, (KeyError, ValueError)):
             yield Failure.INVALID
     for cls in type(error).__mro__:
@@ -438,9 +481,9 @@ def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
             if name in _FAILURES:
                 yield _FAILURES[name]
     cause = getattr(error, "__cause__", None)
-    # httpcore2 raises exceptions without a cause, so the `__context__` of an exception in the chain
-    # is followed as well. The context of the first exception is not followed, because that
-    # exception may have been raised while an unrelated exception was handled.
+    # The exceptions of httpcore2 have no `__cause__`, but their `__context__` is their cause. The
+    # `__context__` of `error` itself is ignored, because `error` may have been raised while an
+    # unrelated exception was being handled.
     if cause is None and depth < _MOST_CAUSES:
         cause = getattr(error, "__context__", None)
     yield from _meanings(cause, depth - 1)

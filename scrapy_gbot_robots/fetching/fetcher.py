@@ -1,9 +1,9 @@
-"""Fetch the robots.txt of an origin. The result is an `Outcome`, whatever the server does.
+"""Fetch the robots.txt of an origin. The result is an `Outcome`, even if the fetch fails.
 
-The request goes through Scrapy's engine and downloader middlewares like any other, so that proxies,
-user agents, delays and other download handlers apply. The module `exchange` takes the response from
-the download handler, before any middleware can redirect, decode, cache or drop the response. The
-module `policy.outcome` decides what the response means.
+The request for a robots.txt goes through Scrapy's downloader middlewares like any other request, so
+the proxies, user agents, delays and download handlers of the project apply. An `Exchange`
+(exchange.py) keeps the response of the download handler before a middleware can redirect, decode,
+cache or drop it. Then policy/outcome.py decides what the response means.
 Source: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3.1.
 """
 
@@ -64,26 +64,31 @@ from .exchange import (
 )
 from .private_hosts import leads_inside
 
-# Pages wait for these requests, so they are urgent. Scrapy's own middleware uses the same priority.
+# The priority of a request for a robots.txt. It is high because requests for pages wait for it.
+# Scrapy's own robots.txt middleware uses the same priority.
 PRIORITY = 1000
 
-# MOST_UNDER_WAY is the greatest number of robots.txt requests at the same time, in addition to
-# CONCURRENT_REQUESTS. Each request needs a socket. So the number is a quarter of the files that the
-# process may have open, but not less than FEWEST_SOCKETS and not more than MOST_SOCKETS. Windows
-# does not report its number of files, so there the number is FEWEST_SOCKETS.
+# At most MOST_UNDER_WAY robots.txt files are fetched at the same time. They do not count against
+# CONCURRENT_REQUESTS. Each fetch needs a socket, so the number is a quarter of the files that the
+# process may have open (`ulimit -n`), but at least FEWEST_SOCKETS and at most MOST_SOCKETS. For
+# example, with 4,096 files the number is 1,024. Windows does not report how many files a process
+# may have open, so the number is FEWEST_SOCKETS there.
 FEWEST_SOCKETS = 256
 MOST_SOCKETS = 2048
 MOST_UNDER_WAY = min(
     MOST_SOCKETS, max(FEWEST_SOCKETS, getattr(os, "sysconf", lambda _: 0)("SC_OPEN_MAX") // 4)
 )
 
-# A longer body, measured before decoding, is read in a thread, because that may take milliseconds.
+# A body with more bytes than this, before it is decoded, is decoded and examined in a thread,
+# because that may take milliseconds.
 _READ_IN_THREAD_BYTES = 8 * 2**10
 
+# The meta keys with the login for an FTP server. The login of the project (FTP_USER) is used only
+# if the server does not accept this one (Google's page, "File location").
 _ANONYMOUS = {"ftp_user": "anonymous", "ftp_password": "guest"}
 
-# With these meta keys, Scrapy's own middlewares do not change, drop or store a robots.txt, and add
-# nothing to the request for it.
+# The meta keys of a request for a robots.txt. Because of them, Scrapy's own middlewares neither
+# change, drop nor store the response, and add nothing to the request.
 _OWN_META = {
     "allow_offsite": True,
     "dont_cache": True,
@@ -91,31 +96,35 @@ _OWN_META = {
     "dont_obey_robotstxt": True,
     "dont_redirect": True,
     "dont_retry": True,
-    # With this, a truncated response is returned with its status and a flag.
+    # A truncated response is returned, with its status and the flag "dataloss".
     "download_fail_on_dataloss": False,
     "download_maxsize": MOST_DOWNLOADED,
     "download_warnsize": 0,
-    # FTP_USER is used only if the server does not accept an anonymous login (Google's page, "File
-    # location").
     **_ANONYMOUS,
     "handle_httpstatus_all": True,
 }
 
-# Accept-Encoding is left to Scrapy, because scrapy-zyte-api warns of any other value. But Scrapy
-# before 2.18 may offer zstd, which this plugin cannot decode there.
+# Usually Scrapy sets the header Accept-Encoding, because scrapy-zyte-api logs a warning if it has a
+# different value. But a Scrapy before 2.18 may offer the coding zstd, which this plugin can decode
+# only with Scrapy 2.18 or newer.
 _HEADERS: dict[str, bytes] = {}
 if version_info < (2, 18) and b"zstd" in ACCEPTED_ENCODINGS:
     _HEADERS["Accept-Encoding"] = b"gzip, deflate"
 
-# Only this many warnings of one kind are logged, because a broad crawl would log thousands. The
+# At most this many warnings of one kind are logged, because a broad crawl would log thousands. The
 # stats count all cases.
 MOST_WARNED = 10
-_STATUS_ONLY = -1  # With this as `most_bytes`, the download stops when the headers have arrived.
+_STATUS_ONLY = -1  # As `most_bytes`, this stops a download as soon as the headers have arrived.
 logger = logging.getLogger(__name__)
 
 
 class Fetcher:
-    """Fetches robots.txt files through the engine of a crawl."""
+    """Fetches robots.txt files through the engine of a crawl.
+
+    Args:
+        crawler: the crawl.
+        settings: the settings of the crawl.
+    """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
@@ -123,12 +132,12 @@ class Fetcher:
         self._places = DeferredSemaphore(MOST_UNDER_WAY)
         self._overhearing = Overhearing(crawler)
         self._connections = RobotsConnections(crawler, MOST_UNDER_WAY)
-        # Whether all downloads of the crawl go through `_send_now`, which is not possible with some
-        # downloaders; None until the first request for a robots.txt.
+        # True if all downloads of the crawl go through the method `_send_now`; False if a user's
+        # own downloader does not support that; None before the first request for a robots.txt.
         self._sees_downloads: bool | None = None
         self._private_redirects = 0
         self._has_warned_of_limit = False
-        # The classes of the exceptions of middlewares that were logged.
+        # Of each class of exceptions that middlewares raise, only the first exception is logged.
         self._logged_faults: set[type] = set()
 
     def make_robots_request(self, url: str, request: Request | None) -> Request:
@@ -151,9 +160,9 @@ class Fetcher:
             headers=_HEADERS,
             meta={key: page.meta[key] for key in keys if key in page.meta},
         )
-        # Scrapy's HttpProxyMiddleware moves user and password from the proxy's URL into a header.
-        # If `page` is a redirect or a retry, this has already happened. Its `proxy` meta key alone
-        # is then not enough, and the header must be copied as well.
+        # Scrapy's HttpProxyMiddleware moves user and password from the meta key `proxy` into a
+        # header. If `page` is a redirect or a retry, the middleware has already done so, and the
+        # robots.txt needs a copy of the header.
         if robots_request.meta.get("proxy") and PROXY_HEADER in page.headers:
             robots_request.headers[PROXY_HEADER] = page.headers[PROXY_HEADER]
         return robots_request
@@ -161,13 +170,14 @@ class Fetcher:
     async def fetch(self, origin: Origin, request: Request | None = None) -> Outcome:
         """Fetch the robots.txt of `origin`, follow redirects, and return the outcome.
 
-        A failed fetch does not raise; the outcome describes the failure.
+        If the fetch fails, this method does not raise an exception. It returns an `Unreachable`
+        that describes the failure.
 
         Args:
             origin: the origin of the robots.txt.
-            request: the request for a page that needs the robots.txt; None if there is none. Its
-                meta keys that `GBOT_ROBOTS_META_KEYS` names and its credentials for a proxy are
-                copied to the request for the robots.txt.
+            request: the request for a page that needs the robots.txt; None if there is none. The
+                request for the robots.txt gets a copy of its meta keys that `GBOT_ROBOTS_META_KEYS`
+                lists ("proxy", for example), and of its credentials for a proxy.
         """
         secs_left = self._settings.timeout_secs
         trail = [origin.robots_url]
@@ -201,7 +211,8 @@ class Fetcher:
 
         Args:
             exchange: the finished exchange for the last URL of `trail`.
-            trail: the URLs requested so far, from the robots.txt to the last redirect.
+            trail: the URLs that were requested so far: the URL of the robots.txt, then the target
+                of each redirect.
         """
         answer = exchange.response
         if answer is None:
@@ -229,10 +240,15 @@ class Fetcher:
     async def _next_hop(
         self, answer: Response, trail: list[str], secs_left: float
     ) -> str | Outcome:
-        """Return the URL to fetch after a redirect, or the outcome if the redirect is not followed.
+        """Return the target of a redirect, or the outcome if the redirect must not be followed.
 
-        With GBOT_ROBOTS_DENY_PRIVATE, the addresses of the new host are looked up, which takes at
-        most `secs_left` seconds.
+        With GBOT_ROBOTS_DENY_PRIVATE, the IP addresses of the target's host are looked up, which
+        takes at most `secs_left` seconds. A redirect to a private address is not followed.
+
+        Args:
+            answer: the response with the redirect.
+            trail: the URLs that were requested so far.
+            secs_left: the rest of the time for the fetch, in seconds.
         """
         hop = next_hop(answer.status, answer.headers.get("Location"), trail)
         if not isinstance(hop, str) or not self._settings.deny_private:
@@ -261,11 +277,13 @@ class Fetcher:
 
         In two cases, `url` is requested a second time:
 
-        1. An FTP server denies the anonymous login. The second request uses the project's login.
-        2. The headers arrive, but the body hangs or is reset, so that the download handler raises
-           and does not report the status. The second request stops after the headers. If its status
-           is not 2xx, the status is enough (Google's page, "HTTP status codes"). This request takes
-           at most half of `secs_left`, so that a chain of redirects that hang comes to an end.
+        1. An FTP server does not accept the anonymous login. The second request uses the login of
+           the project.
+        2. The headers arrive, but the body does not arrive completely. Then the download handler
+           raises an exception, and the status is lost. The second request stops as soon as the
+           headers have arrived. If the status is not 2xx, it decides without the body (Google's
+           page, "HTTP status codes"). The second request takes at most half of `secs_left`, so
+           that a chain of such redirects comes to an end.
         """
         send = partial(self._send, url, origin, request)
         exchange = await send(secs_left, self._settings.max_bytes)
@@ -301,8 +319,8 @@ class Fetcher:
         robots_request = self.make_robots_request(url, request)
         exchange = Exchange(robots_request, most_bytes, secs_left)
         if not exchange.has_proxy and not may_resolve(Origin.of(url).host):
-            # Twisted's resolver fails on such a name without ending the download, which would last
-            # until its time-out.
+            # Twisted's resolver raises an exception for an invalid name, but does not end the
+            # download, which would then last until its time-out.
             exchange.error = error_of(Failure.DNS, "DNS cannot have such a name")
             return exchange
         own_meta = {
@@ -312,7 +330,8 @@ class Fetcher:
             LISTENER: exchange,
         }
         robots_request.meta.update(own_meta)
-        if self._sees_downloads is None:  # There was no downloader yet when this object was made.
+        # The constructor cannot do this, because the crawl has no downloader yet at that time.
+        if self._sees_downloads is None:
             self._sees_downloads = around_sending(self._crawler, self._send_now)
         await maybe_deferred_to_future(self._places.acquire())
         try:
@@ -322,7 +341,8 @@ class Fetcher:
                     self._crawler, robots_request, self._settings.timeout_secs, own_meta
                 )
             if exchange.request is None:
-                # The response is from a middleware, for example a cache.
+                # No download handler got the request, so a middleware has returned this response,
+                # for example from a cache.
                 exchange.response = response
                 exchange.headers = response.headers
             else:
@@ -331,8 +351,8 @@ class Fetcher:
                     exchange.flag_unknown_length()
         except (Exception, asyncio.CancelledError) as error:
             is_cancelled = isinstance(error, (CancelledError, asyncio.CancelledError))
-            # While the crawl closes, this coroutine itself was cancelled. At any other time, only
-            # the download was cancelled, which is a failed fetch.
+            # While the crawl closes, the plugin cancels its fetches. At any other time, only this
+            # download was cancelled, and that counts as a failed fetch.
             if is_cancelled and is_closing(self._crawler):
                 raise
             exchange.error = error
@@ -340,10 +360,12 @@ class Fetcher:
                 exchange.fault = exchange.fault_in(error)
         finally:
             self._places.release()
-            # The request may be kept for long, and the exchange contains the body of the response.
+            # The user's code may keep the request. It should not keep the exchange with the body of
+            # the response in memory.
             robots_request.meta.pop(LISTENER, None)
+            # Handlers of the signal `robotstxt_served` get this request, and may write it to a
+            # file. So it must not contain passwords.
             robots_request.meta.update(_ANONYMOUS)
-            # A record of the crawl must not contain passwords.
             for name in (PROXY_HEADER, *CREDENTIALS):
                 robots_request.headers.pop(name, None)
         kind = type(exchange.error)
@@ -354,7 +376,11 @@ class Fetcher:
         return exchange
 
     def _ftp_login(self, request: Request | None) -> dict[str, Any] | None:
-        """Return the FTP login of a page, as meta keys, or None if the login is anonymous."""
+        """Return the meta keys with the FTP login of the project, or None if it is anonymous.
+
+        The meta keys of `request`, the request for a page, precede the settings FTP_USER and
+        FTP_PASSWORD.
+        """
         settings = self._crawler.settings
         page_meta = {} if request is None else request.meta
         user = page_meta.get("ftp_user", settings["FTP_USER"])
@@ -366,7 +392,11 @@ class Fetcher:
         }
 
     def _expect_headers(self, exchange: Exchange) -> None:
-        """Warn once if Scrapy's own HTTP handler has not signalled the headers of a response."""
+        """Log a warning if Scrapy has not sent the signal `headers_received` for a response.
+
+        Only Scrapy's own HTTP handlers are expected to send the signal. One warning is enough for a
+        crawl.
+        """
         request = exchange.request
         if request is None or exchange.headers_came or self._has_warned_of_limit:
             return
@@ -383,13 +413,13 @@ class Fetcher:
     def _set_credentials(self, robots_request: Request, *, at_home: bool) -> None:
         """Set the credentials in the headers of a request for a robots.txt.
 
-        If `at_home` is true, these are the credentials of Scrapy's HTTPAUTH settings and of the
-        headers that the request has already. Headers that the request must not have are set to
-        empty lists, so that no middleware adds them. The exchange removes the empty headers before
-        it sends the request.
+        If `at_home` is true, the request keeps its own credentials, or gets the credentials from
+        Scrapy's HTTPAUTH settings. All other headers in CREDENTIALS and NEVER_SENT are set to empty
+        lists, so that no middleware adds them. The exchange removes the empty headers before it
+        sends the request.
 
         Args:
-            robots_request: the request; its headers are changed.
+            robots_request: the request. Its headers are changed.
             at_home: whether the project's credentials may be sent to this URL (`is_at_home`).
         """
         headers = robots_request.headers
@@ -404,7 +434,11 @@ class Fetcher:
             dict.setdefault(headers, name, [])
 
     async def _send_now(self, send: Send, request: Request) -> Response:
-        """Send any request of the crawl; use the exchange if the request is for a robots.txt."""
+        """Send a request of the crawl to its download handler, and return the response.
+
+        The downloader calls this method for all requests. A request for a robots.txt is sent by its
+        exchange.
+        """
         exchange = request.meta.get(LISTENER)
         if not isinstance(exchange, Exchange):
             return await send(request)
@@ -417,8 +451,8 @@ class Fetcher:
 def is_at_home(url: str, origin: Origin) -> bool:
     """Whether credentials for `origin` may be sent to `url`.
 
-    This is so if `url` has the same origin. Credentials for "http://example.com" may also be sent
-    to "https://example.com", where both use the default port.
+    They may be sent to URLs of the same origin. Credentials for "http://example.com" may also be
+    sent to "https://example.com", but only if both use their default ports.
     """
     homes = [origin]
     if str(origin) == f"http://{origin.host}":

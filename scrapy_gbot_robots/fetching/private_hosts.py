@@ -1,12 +1,14 @@
-"""Find out whether a host is private, which means that it is not part of the public internet.
+"""Find out whether a host is private, that is, not part of the public internet.
 
-A public site should not be able to send a crawl to a private host.
+For example, the hosts "localhost", "10.0.0.1" and "printer.local" are private. A public site should
+not be able to send a crawl to a private host.
 
-`is_private` examines only the text of a host. `leads_inside`, which `GBOT_ROBOTS_DENY_PRIVATE`
-needs, also looks up the addresses of a name. It uses the reactor's resolver, because connections
-use the same resolver, and because Scrapy's default resolver caches its results. Warning: with a
-resolver that does not cache, or without a reactor, the name may resolve to a different address when
-the connection is made (DNS rebinding).
+`is_private` examines only the text of a host. `leads_inside` also looks up the IP addresses of a
+domain name, and is used with `GBOT_ROBOTS_DENY_PRIVATE`. It uses the resolver of the reactor,
+because connections use the same resolver. Scrapy's default resolver caches its results, so the
+connection is made to the address that was examined. Warning: with a resolver that does not cache,
+or without a reactor, the name may resolve to a different address when the connection is made (DNS
+rebinding).
 
 Sources: the IANA registries of special-purpose addresses, as implemented by the standard library's
 `ipaddress`; for names RFC 6761 (localhost), RFC 6762 (local), RFC 8375 (home.arpa) and ICANN's
@@ -28,13 +30,14 @@ from ..concurrency import reactor
 from ..core.urls import Origin
 
 _SUFFIXES = (".localhost", ".localdomain", ".local", ".internal", ".home.arpa")
+# The last 32 bits of an address in these networks are an IPv4 address.
 _WITH_IPV4_AT_THE_END = (
     IPv6Network("::/96"),  # RFC 4291 2.5.5.1
     IPv6Network("64:ff9b::/96"),  # RFC 6052 (NAT64)
     IPv6Network("::ffff:0:0/96"),  # RFC 4291 2.5.5.2
     IPv6Network("::ffff:0:0:0/96"),  # RFC 2765 (SIIT)
 )
-# Not every version of Python's `ipaddress` treats these networks as private.
+# These networks are private, but some versions of Python's `ipaddress` treat them as public.
 _PRIVATE = (
     IPv4Network("192.0.0.0/24"),  # RFC 6890 (protocol assignments)
     IPv4Network("224.0.0.0/4"),  # RFC 5771 (multicast)
@@ -47,14 +50,14 @@ _PRIVATE = (
 
 
 def is_private(host: str) -> bool | None:
-    """Whether `host` is private; None if its text is not enough to decide, as for most names.
+    """Whether `host` is private; None if this depends on the IP addresses of a domain name.
 
-    A name without a dot counts as private, because only the machine or its own domain can resolve
-    it.
+    A name without a dot, such as "intranet", counts as private, because it can be resolved only on
+    the machine itself or in the local network.
 
     Args:
         host: the host in the form of `Origin.host`. An IPv4 address may have any spelling that a
-            resolver accepts (`127.1`, `0x7f000001`, `2130706433`).
+            resolver accepts, such as "127.1", "0x7f000001" or "2130706433".
     """
     name = host.rstrip(".").lower()
     address = _address_of(name)
@@ -79,12 +82,12 @@ def is_this_machine(host: str) -> bool:
     forms = [address]
     if isinstance(address, IPv6Address):
         forms += filter(None, [_ipv4_in(address)])
-    # A connection to an unspecified address, such as 0.0.0.0, reaches the machine itself.
+    # A connection to the unspecified address (0.0.0.0 or "::") reaches the machine itself.
     return any(form.is_loopback or form.is_unspecified for form in forms)
 
 
 def _address_of(name: str) -> IPv4Address | IPv6Address | None:
-    """Return the IP address that `name` spells, or None if `name` is a domain name."""
+    """Return `name` as an IP address, or None if it is a domain name."""
     try:
         if name.startswith("["):
             return IPv6Address(name.strip("[]"))
@@ -105,7 +108,7 @@ def _is_private(address: IPv4Address | IPv6Address) -> bool:
 
 
 def _ipv4_in(address: IPv6Address) -> IPv4Address | None:
-    """Return the IPv4 address that an IPv6 address contains, or None if it contains none."""
+    """Return the IPv4 address inside an IPv6 address such as "::ffff:10.0.0.1", or None."""
     if any(address in network for network in _WITH_IPV4_AT_THE_END):
         return IPv4Address(address.packed[-4:])
     if address.teredo is not None:
@@ -117,13 +120,14 @@ def _ipv4_in(address: IPv6Address) -> IPv4Address | None:
 async def leads_inside(url: str, found_at: str) -> bool:
     """Whether `url` leads from a public host to a private address.
 
-    This is false if `found_at` is itself on a private host, or if both URLs have the same host. It
-    is also false if the name of the host does not resolve, because no connection can then be made,
-    except by a proxy that resolves the name.
+    The result is False if `found_at` is itself on a private host, or if both URLs have the same
+    host. It is also False if the host of `url` does not resolve, because then only a proxy that
+    resolves names itself could make a connection.
 
     Args:
         url: an http, https or ftp URL.
-        found_at: the http, https or ftp URL that redirects to `url`, or lists it.
+        found_at: the http, https or ftp URL at which the crawl found `url`. Its server redirects to
+            `url`, or its file lists `url`.
     """
     host = Origin.of(url).host
     finder = Origin.of(found_at).host
@@ -134,17 +138,23 @@ async def leads_inside(url: str, found_at: str) -> bool:
 
 
 async def _are_private(host: str) -> list[bool]:
-    """Return, for each address of `host`, whether the address is private."""
+    """Look up the IP addresses of `host`. Return True for each private one, False for the others.
+
+    The list is empty if `host` does not resolve.
+    """
     by_text = is_private(host)
     if by_text is not None:
         return [by_text]
-    # The zone of an IPv6 address, as in "fe80::1%eth0", is removed.
+    # In "fe80::1%eth0", "eth0" is the zone of the IPv6 address. It does not matter here.
     addresses = [text.partition("%")[0] for text in await _addresses(host)]
     return [_is_private(ip_address(address)) for address in addresses]
 
 
 async def _addresses(name: str) -> list[str]:
-    """Resolve `name` without blocking the reactor; return its IP addresses, none if that fails."""
+    """Return the IP addresses of `name` as texts; an empty list if `name` does not resolve.
+
+    The reactor is not blocked during the look-up.
+    """
     if not is_reactor_installed():
         try:
             resolved = await asyncio.get_running_loop().getaddrinfo(name, None)
