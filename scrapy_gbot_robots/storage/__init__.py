@@ -1,7 +1,8 @@
-"""Storages for the entries of origins: memory, one SQLite file, or a Redis.
+"""Storages for entries: in memory, in one SQLite file, or in a Redis.
 
-An entry describes the robots.txt of an origin and its last failures. SQLite and Redis keep entries
-between runs. A storage that fails raises `StorageError` and no other exception. This package
-imports `core`, `policy` and the drivers.
-Source: our own interface, the class `storage.base.Storage`.
+A storage has one entry for each origin, such as "https://example.com". The entry contains a copy of
+the robots.txt, and describes the failures of the last fetches, if there were any. SQLite and Redis
+keep the entries for the next run. If a storage fails, it raises `StorageError` and no other
+exception. This package imports `core`, `policy` and the drivers.
+Source: the class `storage.base.Storage`, which is this plugin's own interface.
 """

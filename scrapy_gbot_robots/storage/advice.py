@@ -1,9 +1,9 @@
-"""Advice for the user when a Redis or a SQLite file fails, by the kind of the error.
+"""Choose the advice that the log gives to the user when a Redis or a SQLite file fails.
 
-Errors of a Redis client are recognised by the names of their classes, which are the same in
-redis-py and valkey-py. The text of an error would not be enough, because redis-py removes codes
-such as MOVED from it. But the text is also examined, because an error inside a script usually has
-the general class `ResponseError`.
+An error of a Redis client is recognised by the name of its class or by its text. The names of the
+classes are the same in redis-py and valkey-py. Both tests are needed: redis-py removes codes such
+as MOVED from the text of an error, and an error inside a script usually has the general class
+`ResponseError`.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ TLS = "Check the certificates, and that the URL begins with rediss:// if this Re
 class _Kind(NamedTuple):
     """A group of errors that have the same remedy.
 
-    An error belongs to the group by its class or by its text.
+    An error belongs to the group if its class is in `classes`, or if its text contains one of
+    `words`.
     """
 
     classes: frozenset[str]  # names of classes
-    words: tuple[str, ...]  # texts in lower case, of which the error's text contains at least one
+    words: tuple[str, ...]  # texts in lower case
     advice: str  # a sentence without its full stop
 
 
@@ -52,8 +53,8 @@ def _kind(classes: str, advice: str, *words: str) -> _Kind:
     return _Kind(frozenset(classes.split()), words, advice)
 
 
-# The advice of the first matching kind is given. Logins come first, because the class for a wrong
-# password is a subclass of `ConnectionError`.
+# The user gets the advice of the first kind that matches. The kind of login errors is first,
+# because redis-py's class for a wrong password is a subclass of its `ConnectionError`.
 _KINDS = (
     _kind(
         "AuthenticationError AuthenticationWrongNumberOfArgsError AuthorizationError",
@@ -79,7 +80,7 @@ _KINDS = (
 
 
 def on_redis(error: BaseException) -> str:
-    """Return the advice for an error of a Redis client: a sentence without its full stop."""
+    """Return the advice for an error of a Redis client, as a sentence without a full stop."""
     classes = {cls.__name__ for cls in type(error).__mro__}
     text = str(error).lower()
     for kind in _KINDS:
@@ -102,10 +103,10 @@ FILE = (
 
 
 def on_sqlite(error: BaseException, path: Path) -> tuple[str, str]:
-    """Return the reason why the file at `path` cannot be used, and the advice for the user.
+    """Return the reason why the SQLite file at `path` cannot be used, and advice for the user.
 
-    Both are sentences without their full stops. The reason is "" if the text of `error` is all that
-    is known.
+    Both are sentences without a full stop. The reason is "" if nothing is known except the text of
+    `error`.
     """
     text = str(error).lower()
     if "full" in text:
@@ -117,7 +118,10 @@ def on_sqlite(error: BaseException, path: Path) -> tuple[str, str]:
 
 
 def _why_not_writable(path: Path) -> str:
-    """Return the reason why the directory of `path` is not writable, or "" if none was found."""
+    """Return the reason why files cannot be created in the directory of `path`, or "".
+
+    If the directory does not exist, the nearest directory above it is examined.
+    """
     directory = next((each for each in path.parents if each.is_dir()), path.parent)
     try:
         if os.statvfs(directory).f_flag & os.ST_RDONLY:

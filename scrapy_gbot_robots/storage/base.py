@@ -1,9 +1,11 @@
 """The interface of a storage: the abstract class `Storage`, and the exception `StorageError`.
 
-A storage keeps one entry (`policy.outages.Entry`) for each origin, without interpreting the entry.
+A storage keeps one entry for each origin. The entry (`policy.outages.Entry`) contains a copy of the
+origin's robots.txt, and describes the failures of the last fetches. The storage does not interpret
+it. An origin is passed as a text, for example "https://example.com:8181".
+
 The methods of a storage are synchronous and may be called from any thread. A storage may delete an
-entry 100 days (`policy.outages.KEEP_DAYS`) after the entry was stored. An origin is passed as a
-text, for example "https://example.com:8181".
+entry 100 days (`policy.outages.KEEP_DAYS`) after the entry was stored.
 """
 
 from __future__ import annotations
@@ -19,10 +21,11 @@ __all__ = ["Storage", "StorageError"]
 class StorageError(Exception):
     """A storage cannot be used now, but may work again later.
 
-    The driver's own error is the `__cause__`.
+    The `__cause__` is the exception of the driver, for example of redis-py.
 
     Attributes:
-        advice: a sentence, without its full stop, about what the user can do; "" if not known.
+        advice: a sentence, without a full stop, about what the user can do; "" if there is no
+            advice.
     """
 
     def __init__(self, text: str = "", advice: str = "") -> None:
@@ -31,19 +34,22 @@ class StorageError(Exception):
 
 
 class Storage(ABC):
-    """A storage of one entry for each origin. Its leases coordinate the processes that share it.
+    """A storage of one entry for each origin.
 
-    When the storage fails, each method raises StorageError and no other exception.
+    Several processes may share a storage. Only the process that holds the *lease* of an origin
+    fetches the robots.txt of this origin. So the same file is not fetched several times.
 
-    A subclass implements the methods from `get` to `close`. A crawl calls `find` and
-    `store_and_release` from several threads at the same time, each for a different origin. A
-    subclass should override these two methods if it can do their work in a single transaction or
-    round trip.
+    A subclass implements the methods from `get` to `close`. If the storage fails, these methods
+    must raise StorageError and no other exception.
+
+    A crawl calls `find` and `store_and_release` from several threads at the same time, but not for
+    the same origin. A subclass should override these two methods if it can do their work in a
+    single transaction or round trip.
     """
 
     @abstractmethod
     def get(self, origin: str) -> Entry | None:
-        """Return the entry of `origin`, or None if there is no entry that can be decoded."""
+        """Return the entry of `origin`; None if there is no entry, or if it cannot be decoded."""
 
     @abstractmethod
     def put(self, origin: str, entry: Entry) -> None:
@@ -51,29 +57,30 @@ class Storage(ABC):
 
     @abstractmethod
     def delete(self, origin: str) -> bool:
-        """Delete the entry of `origin`, and return whether an entry existed."""
+        """Delete the entry of `origin`. Return whether there was an entry."""
 
     @abstractmethod
     def origins(self) -> Iterator[str]:
-        """Yield each stored origin once, in any order.
+        """Yield each origin that has an entry once, in any order.
 
-        The caller may delete entries between two origins.
+        The caller may delete entries while it iterates.
         """
 
     @abstractmethod
     def lease(self, origin: str, secs: float) -> str | None:
         """Take the lease of `origin`, which is the right to fetch its robots.txt.
 
-        Only one of the processes that share the storage can hold the lease of an origin at a time.
-        The lease ends after `secs` seconds, even if its holder was killed.
+        Only one process at a time can hold the lease of an origin. The lease ends by itself after
+        `secs` seconds, because a process that is killed cannot end its lease.
 
         Returns:
-            The token of the lease, or None if another process holds the lease.
+            The token of the lease, with which `release` ends it; None if another process holds the
+            lease.
         """
 
     @abstractmethod
     def release(self, origin: str, token: str) -> None:
-        """End the lease of `origin` if `token` belongs to that lease; otherwise do nothing."""
+        """End the lease of `origin` if its token is `token`; otherwise do nothing."""
 
     @abstractmethod
     def close(self) -> None:
@@ -82,12 +89,15 @@ class Storage(ABC):
     def find(
         self, origin: str, is_good: Callable[[Entry | None], bool], secs: float
     ) -> tuple[Entry | None, str | None]:
-        """Return the entry of `origin`, and take the lease if the entry is not good.
+        """Return the entry of `origin`. Take the lease if a fetch is needed.
+
+        A fetch is needed if there is no entry, or if the entry is not good, for example because its
+        robots.txt is too old.
 
         Args:
             origin: the origin.
-            is_good: returns whether the entry can be used without a fetch; the argument is None if
-                there is no entry.
+            is_good: a function that takes the entry, or None if there is no entry, and returns
+                whether the crawl can go on without a fetch.
             secs: the duration of the lease in seconds.
 
         Returns:
@@ -99,7 +109,8 @@ class Storage(ABC):
             return entry, None
         token = self.lease(origin, secs)
         if token is not None:
-            # Between `get` and `lease`, the last holder may have stored a good entry.
+            # Between `get` and `lease`, another process may have stored a good entry and ended its
+            # lease.
             entry = self.get(origin)
             if is_good(entry):
                 self.release(origin, token)
@@ -107,9 +118,9 @@ class Storage(ABC):
         return entry, token
 
     def store_and_release(self, origin: str, entry: Entry | None, token: str) -> None:
-        """Store `entry` for `origin`, and end the lease of `origin` that has `token`.
+        """Store `entry` for `origin`, and end the lease of `origin` whose token is `token`.
 
-        With None as `entry`, nothing is stored. With "" as `token`, no lease ends.
+        If `entry` is None, nothing is stored. If `token` is "", no lease is ended.
         """
         if entry is not None:
             self.put(origin, entry)

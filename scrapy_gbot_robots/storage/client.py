@@ -1,24 +1,27 @@
 """Choose the storage of a crawl by its settings, and call the storage without blocking the crawl.
 
-No call of a storage blocks the reactor, whatever the disk or the network does. A storage that fails
-causes one warning, and the crawl goes on without it.
+A storage (storage/base.py) keeps an *entry* for each origin, which contains a copy of its
+robots.txt. A slow disk or network must not block the reactor, so threads call the storage. All
+calls for one origin are made in the same thread, one after another. Only a storage in memory is
+called without a thread.
 
-A few threads call the storage. The calls for one origin are made one after another. Each call has a
-deadline. If a call fails or misses its deadline, the crawl keeps entries in memory instead, and
-tries the storage every 30 seconds. When the storage works again, the crawl uses it and drops the
-entries in memory. Nothing is lost for this crawl, because its cache of answers still has what those
-entries contain. Other processes have to fetch those few files themselves. Memory is called without
-a thread.
+Each call must end within 10 seconds. If a call fails or takes longer, the log contains one warning,
+and the crawl keeps entries in memory instead. It tries the failed storage every 30 seconds. When
+the storage works again, the crawl uses it again and drops the entries in memory. This crawl loses
+nothing by that, because it also has an answer in its cache for each of these origins. But another
+process that needs one of these robots.txt files has to fetch the file itself.
 
-In a cluster of Redis servers, a trial uses the node that has failed. A trial on a different node
-could succeed too early, and the next call for the same origin would fail again.
+If the storage is a cluster of Redis servers, the crawl tries the server that has failed. A
+different server of the cluster could work, and then the next call for the same origin would fail
+again.
 
-The client records the leases of this process, and ends them at the end of the crawl at the latest.
-If a process is killed, or its storage fails, its leases end when their time is over.
+A *lease* is the right of this process to fetch one robots.txt. The client records its leases, and
+ends all of them when the crawl closes. If the process is killed or the storage fails, its leases
+end when their time is over.
 
-Warning: a thread cannot be stopped. After a caller was cancelled or a deadline has passed, the call
-in the thread may still go on. If such a late call takes a lease, the lease is recorded in `_leases`
-like any other.
+Warning: a thread cannot be stopped. If a caller is cancelled, or a call takes too long, the call in
+the thread may still go on. If that call takes a lease later, the lease is recorded in `_leases`
+like any other lease.
 """
 
 from __future__ import annotations
@@ -51,34 +54,37 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-LEASE_SECS_PER_TIMEOUT = 2  # A lease lasts this many times GBOT_ROBOTS_TIMEOUT_SECS.
+# The duration of a lease is this number times GBOT_ROBOTS_TIMEOUT_SECS.
+LEASE_SECS_PER_TIMEOUT = 2
 TRY_AGAIN_SECS = 30.0
 CALL_SECS = 10.0  # A call that takes longer counts as failed.
-CLOSE_SECS = 5.0  # A storage delays the end of a crawl by at most this time.
-THREADS = 8  # This many calls run at the same time, which matters if the server is far away.
+CLOSE_SECS = 5.0  # When a crawl closes, it waits at most this long for the storage to close.
+# The number of calls that run at the same time. With a distant Redis, each call takes long.
+THREADS = 8
 
-# The advice by storage, for errors without an advice of their own.
+# The advice for an error without an `advice` of its own, by the name of the storage.
 _ADVICE = {"sqlite": advice.FILE, "redis": advice.NO_CONNECTION}
 _OWN_CLASS = "Check the class that GBOT_ROBOTS_STORAGE names"
 logger = logging.getLogger(__name__)
 
 
-SQLITE_FILE = "gbot_robots/robots.sqlite"  # relative to the project's data directory
+SQLITE_FILE = "gbot_robots/robots.sqlite"  # The path is relative to the project's data directory.
 
 
 class StorageChoice(NamedTuple):
     """The storage that the settings choose."""
 
     name: str  # "memory", "sqlite", "redis" or the dotted path of a class
-    opens: Callable[[], Storage]  # returns the opened storage; may wait for a disk or a network
-    words: str  # a description for the log: the storage, its place, and the reason for it
-    file: Path | None = None  # the file, if the storage is SQLite
+    opens: Callable[[], Storage]  # opens the storage, which may take long, and returns it
+    words: str  # a description for the log, such as "sqlite at /data/robots.sqlite"
+    file: Path | None = None  # the path of the SQLite file; None for all other storages
 
 
 def sqlite_of_project() -> Path | None:
     """Return the default path of the SQLite file, which is in the data directory of the project.
 
-    Return None outside a project, so that a crawl leaves no file in an arbitrary directory.
+    Return None outside a project. Otherwise a crawl would leave a file in any directory in which
+    the user happens to start it.
     """
     try:
         if not inside_project():
@@ -87,7 +93,8 @@ def sqlite_of_project() -> Path | None:
     except NotConfigured:
         return None
     except OSError:
-        # The data directory cannot be created. Opening the storage will raise an error with advice.
+        # The data directory cannot be created. When the storage is opened with the path returned
+        # here, it raises an error that contains advice for the user.
         return project_folder().resolve() / ".scrapy" / SQLITE_FILE
 
 
@@ -123,28 +130,38 @@ def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
 
 
 def opened_choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
-    """Return the storage that the settings choose. If it is SQLite, also create a missing file.
+    """Return the storage that the settings choose. If it is SQLite, open and close its file once.
+
+    This creates the file if it does not exist, and checks that it is a file of this plugin.
 
     Raises:
-        ImportError: as `choice_of`.
-        ValueError: as `choice_of`, or the SQLite file belongs to another program.
+        ImportError: the storage's class or its driver is not installed.
+        ValueError: a setting names an object that is not the class of a storage, or the SQLite file
+            belongs to another program.
     """
     choice = choice_of(settings, crawler)
     if choice.file is not None:
-        from .sqlite import ForeignFileError  # noqa: PLC0415  as above
+        from .sqlite import ForeignFileError  # noqa: PLC0415
 
         try:
             choice.opens().close()
         except ForeignFileError as error:
             raise ValueError(str(error)) from error
         except StorageError:
-            # If this failure persists, the first look-up will log it.
+            # If the file still cannot be opened later, the first look-up logs a warning.
             pass
     return choice
 
 
 def redis_choice(settings: GbotSettings, scrapy_settings: BaseSettings | None) -> StorageChoice:
-    """Return the Redis that the settings choose, by its URL or by a callable that makes a client.
+    """Return the Redis that the settings choose.
+
+    GBOT_ROBOTS_REDIS_CLIENT, if it is set, names a callable that makes the client. Otherwise
+    GBOT_ROBOTS_REDIS_URL is the URL of the server.
+
+    Args:
+        settings: the plugin's settings.
+        scrapy_settings: all settings of the crawl, which are passed to the callable.
 
     Raises:
         ImportError: redis-py is not installed, or GBOT_ROBOTS_REDIS_CLIENT cannot be imported.
@@ -175,8 +192,9 @@ def _loaded(setting: str, rule: str, path: str, fits: Callable[[object], bool]) 
     """Import and return the object at the dotted `path`.
 
     Args:
-        setting: the setting that contains the path, for the texts of exceptions.
-        rule: a description of suitable objects, for the texts of exceptions.
+        setting: the name of the setting that contains the path. It is used in error messages.
+        rule: a description of a suitable object, such as "a callable". It is used in error
+            messages.
         path: the path.
         fits: returns whether an object is suitable.
 
@@ -194,13 +212,13 @@ def _loaded(setting: str, rule: str, path: str, fits: Callable[[object], bool]) 
 
 
 class StorageClient:
-    """Coroutines with which a crawl uses its storage.
+    """The storage of a crawl, with coroutines in place of the methods of `Storage`.
 
-    If the storage fails, these coroutines do not raise. They use memory instead.
+    If the storage fails, the coroutines do not raise an exception. They use memory instead.
 
     Args:
-        choice: the storage. A thread opens it at the first call.
-        crawler: the crawl, in whose stats failed calls are counted.
+        choice: the storage. It is opened at the first call, in a thread.
+        crawler: the crawl. Its stats count the calls that failed.
         lease_secs: the duration of a lease in seconds.
     """
 
@@ -209,28 +227,30 @@ class StorageClient:
         self._stats = crawler.stats
         self._lease_secs = lease_secs
         self._closed = False
-        # True if the settings choose memory, and while another storage fails.
+        # True if the settings choose memory. It is also True while a different storage fails.
         self._uses_memory = choice.opens is MemoryStorage
         self._memory = MemoryStorage()
-        self._storage: Storage | None = None  # None until a thread has opened it
+        self._storage: Storage | None = None  # None until a thread has opened the storage
         self._opening = Lock()
         self._threads: defaultdict[int, OneThread] = defaultdict(OneThread)
         self._background = Background()
-        self._leases: dict[str, str] = {}  # the tokens of leases, by origin; set by the threads
+        # The token of each lease of this process, by origin. The threads add the leases.
+        self._leases: dict[str, str] = {}
 
     @classmethod
     def of(cls, settings: GbotSettings, crawler: Crawler) -> StorageClient:
         """Return the client for the storage that the settings of a crawl choose.
 
         Raises:
-            ImportError: as `opened_choice_of`.
-            ValueError: as `opened_choice_of`.
+            ImportError: the storage's class or its driver is not installed.
+            ValueError: a setting names an object that is not the class of a storage, or the SQLite
+                file belongs to another program.
         """
         choice = opened_choice_of(settings, crawler)
         return cls(choice, crawler, LEASE_SECS_PER_TIMEOUT * settings.timeout_secs)
 
     def report(self) -> None:
-        """Log which storage the crawl uses, and set the stats of the storage."""
+        """Log which storage the crawl uses, and set the stats that describe it."""
         kind = "other"
         if self._choice.name in STORAGES:
             kind = self._choice.name
@@ -245,16 +265,16 @@ class StorageClient:
     async def find(
         self, origin: str, is_good: Callable[[Entry | None], bool]
     ) -> tuple[Entry | None, bool]:
-        """Return the entry of `origin`, and take the lease if the entry is not good.
+        """Return the entry of `origin`. Take the lease if a fetch is needed.
 
         Args:
             origin: the origin as a text.
-            is_good: returns whether the entry can be used without a fetch; the argument is None if
-                there is no entry. It is called in a thread.
+            is_good: a function that takes the entry, or None if there is no entry, and returns
+                whether the crawl can go on without a fetch. It is called in a thread.
 
         Returns:
-            The entry or None, and whether the lease was taken. If so, the caller must fetch the
-            robots.txt, and must then call `store_and_release`.
+            The entry or None, and whether the lease was taken. If it was taken, the caller must
+            fetch the robots.txt and then call `store_and_release`.
         """
 
         def find(storage: Storage) -> tuple[Entry | None, bool]:
@@ -266,7 +286,10 @@ class StorageClient:
         return await self._ask(origin, find)
 
     async def store_and_release(self, origin: str, entry: Entry | None) -> None:
-        """Store `entry` for `origin` unless it is None, and end the lease that `find` has taken."""
+        """Store `entry` for `origin`, and end the lease of `origin` that `find` has taken.
+
+        If `entry` is None, nothing is stored.
+        """
         token = self._leases.pop(origin, "")
         await self._ask(origin, lambda storage: storage.store_and_release(origin, entry, token))
 
@@ -288,7 +311,9 @@ class StorageClient:
 
     async def _close(self, storage: Storage) -> None:
         for thread in list(self._threads.values()):
-            await thread.run(int)  # After this, all earlier calls of the thread have ended.
+            # A thread makes its calls in order. When this call of `int()` returns, all calls before
+            # it have ended.
+            await thread.run(int)
 
         def end() -> None:
             try:
@@ -301,14 +326,14 @@ class StorageClient:
         await self._threads[0].run(end)
 
     async def _ask(self, origin: str, act: Callable[[Storage], _T]) -> _T:
-        """Call `act` with the storage, in the thread of `origin`; return the result.
+        """Return `act(storage)`, which is called in the thread for `origin`.
 
-        If the storage fails, call `act` with the memory instead.
+        If the storage fails, return `act(memory)` instead.
         """
         if not self._uses_memory:
             try:
                 return await within(CALL_SECS, self._thread_of(origin).run(self._do, act))
-            except CancelledError:  # Twisted's own class. The caller was cancelled.
+            except CancelledError:  # Twisted's class is a subclass of Exception, unlike asyncio's.
                 raise
             except Exception as error:
                 self._stats.inc_value("gbot_robots/storage/errors")
@@ -322,21 +347,27 @@ class StorageClient:
         """Return `act(storage)`. This method is called in a thread.
 
         Raises:
-            StorageError: the storage has failed while this call was queued.
+            StorageError: while this call waited for the thread, another call has failed, so the
+                crawl does not use the storage now.
         """
         if self._uses_memory:
             raise StorageError("it has just failed")
         return act(self._opened())
 
     def _opened(self) -> Storage:
-        """Return the storage, which the first call opens. This method is called in a thread."""
+        """Return the storage. The first call opens it. This method is called in a thread."""
         with self._opening:
             if self._storage is None:
                 self._storage = self._choice.opens()
             return self._storage
 
     def _fall_back(self, error: Exception, origin: str) -> None:
-        """Use memory instead of the storage from now on, because a call for `origin` has failed."""
+        """Use memory instead of the storage, until the storage works again.
+
+        Args:
+            error: the exception of the call that has failed.
+            origin: the origin for which the storage was called.
+        """
         if self._uses_memory or self._closed:
             return
         is_expected = isinstance(error, (StorageError, TimeoutError))
@@ -355,10 +386,11 @@ class StorageClient:
     async def _recover(self, origin: str) -> None:
         """Try the storage every 30 seconds, and use it again when it works.
 
-        Each trial takes and releases a lease. Its origin is `origin` followed by a closing brace,
-        which no real origin contains, so the lease does not hold up any other process. A cluster of
-        Redis servers chooses the node of a key by the text before the first closing brace, so the
-        trial reaches the node that has the keys of `origin`.
+        Each trial takes a lease and ends it. The lease is for `origin` with a closing brace added,
+        such as "https://example.com}". No real origin contains a brace, so this lease does not
+        delay any other process. A cluster of Redis servers chooses the server of a key by the text
+        between "{" and the first "}" in the key. So the trial reaches the server that has the keys
+        of `origin`.
         """
 
         def write() -> None:
@@ -371,9 +403,9 @@ class StorageClient:
             try:
                 await self._thread_of(origin).run(write)
                 self._uses_memory = False
-            except CancelledError:  # Twisted's own class. The crawl closes.
+            except CancelledError:  # The crawl closes.
                 raise
-            except Exception:  # The failure was already logged.
+            except Exception:  # The first failure was logged. Further failures are only counted.
                 self._stats.inc_value("gbot_robots/storage/errors")
         self._stats.set_value("gbot_robots/storage/fallback", 0)
         logger.info("The robots.txt storage works again, and is used again")

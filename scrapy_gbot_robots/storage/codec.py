@@ -1,12 +1,15 @@
-r"""Convert an `Entry` to bytes and back.
+r"""Convert an `Entry` to bytes for a storage, and back.
+
+An `Entry` (policy/outages.py) is what a storage keeps for an origin. It has a `Copy` of the
+robots.txt, which may be None, and an `Outage`, which is None unless the last fetch failed.
 
 The bytes in a storage may come from a different version of the plugin, from another program or from
-an attacker. So `decode` never raises, neither evaluates nor imports anything, and uses a bounded
-amount of memory. It returns None for bytes that are not an entry of this version.
+an attacker. So `decode` raises no exception, neither evaluates nor imports anything, and uses a
+bounded amount of memory. It returns None for bytes that are not an entry of this version.
 
-An encoded entry begins with `VERSION`, which must change whenever a field is added. The rest is
-compressed by zlib, which adds a checksum. It consists of one line of JSON in ASCII, and the body of
-the robots.txt:
+The bytes begin with `VERSION`, which must change whenever a field is added to `Copy` or `Outage`.
+The rest is compressed by zlib, which adds a checksum. It is one line of JSON in ASCII, followed by
+the body of the robots.txt:
 
     {"copy": {...}, "outage": null}\n
     disallow:
@@ -29,10 +32,11 @@ from ..policy.outcome import Failure
 __all__ = ["decode", "encode"]
 
 VERSION = b"GRB4"
-# The bound on the length of the JSON. It is never reached, because HTTP clients limit URLs.
+# The greatest length of the JSON in bytes. Real entries are much shorter, because the only long
+# values in the JSON are URLs, and HTTP clients limit their length.
 _FACTS_BYTES = 131_072
-# Compared with the highest level, level 4 takes a third of the time, and its result is a few
-# percent larger.
+# Level 4 needs a third of the time of the highest level, and its result is only a few percent
+# longer.
 _ZLIB_LEVEL = 4
 
 _JSON = json.JSONEncoder(default=attrgetter("name"))  # Members of an enumeration become names.
@@ -44,8 +48,8 @@ def encode(entry: Entry, level: int = _ZLIB_LEVEL) -> bytes:
 
     Args:
         entry: the entry.
-        level: the level of zlib, from 0 to 9. Level 0 does not compress. Any other level may take
-            milliseconds.
+        level: the compression level of zlib, from 0 to 9. Level 0 does not compress. With any other
+            level, a long body takes milliseconds.
     """
     facts = {"copy": _facts_of(entry.copy), "outage": _facts_of(entry.outage)}
     body = b""
@@ -56,10 +60,10 @@ def encode(entry: Entry, level: int = _ZLIB_LEVEL) -> bytes:
 
 
 def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:
-    """Return the entry that `encode` has converted to `data`.
+    """Return the entry whose encoded form is `data`.
 
-    Return None if `data` is not an entry of this version, or if the body of its robots.txt has more
-    than `max_body` bytes.
+    Return None if `data` is not an entry of this version, or if the body of the robots.txt in it
+    has more than `max_body` bytes.
     """
     if not data.startswith(VERSION):
         return None
@@ -86,7 +90,7 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:
 
 
 def most_bytes(max_body: int = MAX_BYTES) -> int:
-    """Return the greatest length in bytes of an entry that `decode` reads, compressed or not."""
+    """Return the greatest length of the bytes that `decode` accepts, compressed or not."""
     return _FACTS_BYTES + max_body
 
 
@@ -97,7 +101,7 @@ def _facts_of(part: Copy | Outage | None) -> dict[str, Any] | None:
 
 
 def _checked(part: _Part) -> _Part:
-    """Check the types of all values in `part`, and return `part`.
+    """Return `part` if each of its values has the type that the class declares for the field.
 
     Raises:
         TypeError: a value does not have the type of its field, or is an infinite number or NaN.

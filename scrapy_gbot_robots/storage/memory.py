@@ -1,9 +1,11 @@
-"""A storage in the memory of this process, with a bounded number of bytes.
+"""A storage in the memory of this process.
 
-Above the bound, the least recently used entries are deleted. The storage is for crawls that must
-not write to a disk, and replaces another storage while that storage fails. Entries are kept as
-bytes, because Python's garbage collector would visit the objects of all entries again and again.
-The bytes are not compressed, because compressing a long body takes milliseconds.
+It is used by crawls that must not write to a disk, and in place of another storage while that one
+fails. It keeps entries in about 64 MiB (`MAX_BYTES`). When more is needed, it deletes the entries
+that were not used for the longest time.
+
+Entries are kept as bytes, because Python's garbage collector would visit the objects of all entries
+again and again. The bytes are not compressed, because compressing a long body takes milliseconds.
 """
 
 from __future__ import annotations
@@ -17,16 +19,17 @@ from .codec import decode, encode
 
 MAX_BYTES = 64 * 2**20
 
-# The memory, in bytes, that each entry needs for its origin and its place in the dict. It was
-# measured and rounded up.
+# The memory that each entry needs besides its bytes, for the origin and the place in the dict. The
+# number of bytes was measured and rounded up.
 _OVERHEAD = 512
 
 
 class MemoryStorage(Storage):
-    """A `Storage` of about `MAX_BYTES` bytes, enough for about 80,000 entries without a body.
+    """A `Storage` in about `MAX_BYTES` bytes of memory.
 
-    Every lease is granted, because only one crawl uses this storage, and that crawl never looks up
-    the same origin twice at the same time.
+    This is enough for about 80,000 origins without a robots.txt. Every lease is granted, because
+    only one crawl uses this storage, and a crawl never makes two look-ups for the same origin at
+    the same time.
     """
 
     def __init__(self) -> None:
@@ -35,7 +38,7 @@ class MemoryStorage(Storage):
         self._lock = RLock()
 
     def get(self, origin: str) -> Entry | None:
-        """Return the entry of `origin`, or None. It is now the most recently used entry."""
+        """Return the entry of `origin`, or None. The entry becomes the most recently used one."""
         with self._lock:
             data = self._entries.pop(origin, None)
             if data is None:
@@ -44,7 +47,10 @@ class MemoryStorage(Storage):
         return decode(data, max_body=len(data))
 
     def put(self, origin: str, entry: Entry) -> None:
-        """Store `entry` for `origin`, unless this entry alone is larger than `MAX_BYTES`."""
+        """Store `entry` for `origin`, unless `entry` alone needs more than `MAX_BYTES` bytes.
+
+        If there is not enough space, the least recently used entries are deleted.
+        """
         data = encode(entry, level=0)
         with self._lock:
             self.delete(origin)
@@ -54,7 +60,7 @@ class MemoryStorage(Storage):
                 self.delete(next(iter(self._entries)))
 
     def delete(self, origin: str) -> bool:
-        """Delete the entry of `origin`, and return whether an entry existed."""
+        """Delete the entry of `origin`. Return whether there was an entry."""
         with self._lock:
             data = self._entries.pop(origin, None)
             if data is None:
@@ -63,16 +69,16 @@ class MemoryStorage(Storage):
             return True
 
     def origins(self) -> Iterator[str]:
-        """Return an iterator over the origins that are stored now."""
+        """Return an iterator over the origins that have an entry now."""
         with self._lock:
             return iter(tuple(self._entries))
 
     def lease(self, origin: str, secs: float) -> str | None:
-        """Grant the lease."""
+        """Grant the lease, without recording it."""
         return "granted"
 
     def release(self, origin: str, token: str) -> None:
-        """Do nothing."""
+        """Do nothing, because leases are not recorded."""
 
     def close(self) -> None:
-        """Do nothing, because the entries are freed together with this object."""
+        """Do nothing. The memory of the entries is freed together with this object."""

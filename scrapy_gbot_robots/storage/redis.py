@@ -1,24 +1,27 @@
 """A storage in a Redis (version 6 or newer) that several machines can share.
 
-It needs redis-py, which the extra `redis` installs.
+It needs redis-py, which the extra `redis` installs. It keeps an *entry* for each origin, which
+contains a copy of the robots.txt. The *lease* of an origin is the right to fetch its robots.txt. Of
+all the processes that share the Redis, only one can hold it.
 
-The server may be far away, so a call needs as few round trips as possible. `find` is one script,
-which returns the entry, or takes the lease if there is no entry. Only this process can decide
-whether an entry is good. If it is not good, taking the lease needs a second round trip. Of all the
-processes that share the Redis, only one gets the lease of an origin.
+The server may be far away, so a call needs as few round trips as possible. `find` runs one script
+on the server, which returns the entry or, if there is no entry, takes the lease. A script cannot
+decide whether an entry is good, for example still fresh. This process decides that, and if the
+entry is not good, it needs a second round trip to take the lease.
 
-Other programs may write to the same Redis, so no value may harm this process. Values are decoded by
-`codec` alone, and at most the length of the longest possible entry is read.
+Other programs may write to the same Redis, so this process must be safe from every value in it. It
+decodes values only with `codec`, and never reads more bytes than the longest possible entry has.
 
-Times in stored entries are by the server's clock, and each process converts them to its own clock.
-So the clocks of the machines may differ by years, and may be set while a crawl runs.
+The times in a stored entry are times of the server's clock. Each process converts them to the clock
+of its own machine. So the clocks of the machines may differ, even by years, and may be set while a
+crawl runs.
 
-In a cluster, Redis chooses the node of a key by the text between braces in the key. The keys of an
-origin contain the origin between braces, so they are on the same node, and one script can use them
-all.
+If the Redis is a cluster, it chooses the server for a key by the text between braces in the key.
+Both keys of an origin, such as "gbot_robots:entry:{https://example.com}", contain the origin
+between braces. So they are on the same server, and one script can use both of them.
 
-Warning: if a reply is lost, the server may have carried out the command. If that command has taken
-a lease, the lease ends when its time is over.
+Warning: if the connection breaks before the reply arrives, the server may still have carried out
+the command. If that command has taken a lease, the lease ends when its time is over.
 """
 
 from __future__ import annotations
@@ -48,23 +51,24 @@ except ImportError as error:
     ) from error
 
 _KEEP_SECS = KEEP_DAYS * 86_400
-# The time-out for the connection to GBOT_ROBOTS_REDIS_URL, and for each reply. A user's own client
-# has its own time-outs.
+# The time-out for opening a connection to GBOT_ROBOTS_REDIS_URL, and for each reply. A client from
+# GBOT_ROBOTS_REDIS_CLIENT has its own time-outs.
 _TIMEOUT_SECS = 2.0
-_CLOCKS_AGREE_SECS = 3.0  # Smaller differences may come from the network and not from the clocks.
+_CLOCKS_AGREE_SECS = 3.0  # A smaller difference between the clocks may be a delay of the network.
 _SCAN_KEYS = 1000  # the number of keys that the server examines in one step of a scan
 
-# Redis runs each script as one atomic step. The script `_STORE` stores the entry in ARGV[1], unless
-# that is empty, and ends the lease that has the token in ARGV[3].
+# Redis runs a script as one atomic step. In both scripts, KEYS[1] is the key of the entry and
+# KEYS[2] the key of the lease. The script `_STORE` stores the entry ARGV[1] unless it is empty, and
+# deletes the lease if its token is ARGV[3].
 _STORE = """
     if ARGV[1] ~= "" then redis.call("SET", KEYS[1], ARGV[1], "EX", ARGV[2]) end
     if redis.pcall("GET", KEYS[2]) == ARGV[3] then redis.call("DEL", KEYS[2]) end
 """
-# The script `_FIND` returns the entry, whether it has taken the lease, and the server's time. If
-# ARGV[1], the token, is empty, the script does not take the lease. If there is an entry, the script
-# takes the lease only if ARGV[3] is "1", because only the caller can decide whether the entry is
-# good. A lease without an end, or with more than a day left, is not from this plugin, so the script
-# replaces it.
+# The script `_FIND` returns three values: the entry, 1 if it has taken the lease and 0 if not, and
+# the server's time. ARGV[1] is the token for the lease. If it is empty, the script does not take
+# the lease. If there is an entry, the script takes the lease only if ARGV[3] is "1", because only
+# the caller can decide whether the entry is good. If there is a lease that has no end, or more than
+# a day left, this plugin has not made it, and the script replaces it.
 _FIND = """
     local value = redis.pcall("GETRANGE", KEYS[1], 0, ARGV[4])
     if type(value) == "table" then
@@ -81,9 +85,9 @@ _FIND = """
 
 
 def place_of(url: str) -> str:
-    """Return the server and the database of a Redis URL, without user and password, as a text.
+    """Return the server and the database of a Redis URL, such as "localhost:6379, database 0".
 
-    Return "?" if `url` is not a Redis URL.
+    The text does not contain the user and the password. Return "?" if `url` is not a Redis URL.
     """
     try:
         where = parse_url(url)  # type: ignore[no-untyped-call]
@@ -99,13 +103,14 @@ class RedisStorage(Storage):
     """A `Storage` in a Redis, under keys that start with "gbot_robots:".
 
     Args:
-        server: a name for this Redis in log messages.
-        make_client: returns a new redis-py client. It is called again after a failure, because a
-            new client may find a new master.
-        max_body: the greatest length in bytes of the body in an entry that is returned.
+        server: the name of this Redis in log messages.
+        make_client: a function that returns a new redis-py client. After a failure, it is called
+            again, because the address of the server may have changed.
+        max_body: if the robots.txt in an entry has more bytes than this, the entry is not returned.
 
     Raises:
-        StorageError: the client decodes responses to text, or cannot be made now.
+        StorageError: the client cannot be made now, or it decodes replies to text, although entries
+            are bytes.
     """
 
     def __init__(
@@ -114,14 +119,15 @@ class RedisStorage(Storage):
         self._max_body = max_body
         self.server = server
         self._make_client = make_client
-        self._ahead = 0  # by how many seconds the server's clock is ahead of the clock here
+        # The time of the server's clock minus the time of this machine's clock, in seconds.
+        self._ahead = 0
         self._client: Any = self._new_client()  # None after a failure
 
     def _new_client(self) -> Any:
         """Return a new client.
 
         Raises:
-            StorageError: the client decodes responses to text, or the server cannot be reached now.
+            StorageError: the server cannot be reached now, or the client decodes replies to text.
         """
         try:
             client = self._make_client()
@@ -141,17 +147,17 @@ class RedisStorage(Storage):
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
-        """Return a context that gives a client, and in which all exceptions become StorageError.
+        """Return a context manager that gives a client, and turns all exceptions to StorageError.
 
-        After a failure, a new client is made for the next context. The text of the error contains
-        the name of the server, without its password.
+        After an exception, the client is closed, and the next call of this method makes a new one.
         """
         client = self._client
         if client is None:
             client = self._client = self._new_client()
         try:
             yield client
-        except Exception as error:  # If the server is not a Redis, redis-py may raise anything.
+        # If the server is not a Redis, redis-py may raise any exception.
+        except Exception as error:
             with suppress(Exception):
                 client.close()
             self._client = None
@@ -168,16 +174,16 @@ class RedisStorage(Storage):
         self.store_and_release(origin, entry, "")
 
     def delete(self, origin: str) -> bool:
-        """Delete the entry of `origin`, and return whether an entry existed."""
+        """Delete the entry of `origin`. Return whether there was an entry."""
         with self._connected() as client:
             return bool(client.delete(_key("entry", origin)))
 
     def origins(self) -> Iterator[str]:
-        """Yield the origins in the server's order.
+        """Yield each origin that has an entry, in no particular order.
 
-        The server scans its keys in small steps, so other clients need not wait.
+        The server scans its keys in small steps, so that other clients do not have to wait.
         """
-        listed: set[str] = set()  # A scan may return the same key twice.
+        listed: set[str] = set()  # It is needed because a scan may return the same key twice.
         with self._connected() as client:
             pattern = _key("entry", "*")
             before = pattern.index("*")
@@ -188,20 +194,21 @@ class RedisStorage(Storage):
                     yield origin
 
     def lease(self, origin: str, secs: float) -> str | None:
-        """Take the lease of `origin` if it is free or has run out."""
+        """Take the lease of `origin`, unless another process holds it. Return its token or None."""
         _, token = self.find(origin, lambda _: False, secs)
         return token
 
     def release(self, origin: str, token: str) -> None:
-        """End the lease of `origin` if `token` belongs to that lease."""
+        """End the lease of `origin` if its token is `token`."""
         self.store_and_release(origin, None, token)
 
     def find(
         self, origin: str, is_good: Callable[[Entry | None], bool], secs: float
     ) -> tuple[Entry | None, str | None]:
-        """Return the entry of `origin`, and take the lease if the entry is not good.
+        """Return the entry of `origin`. Take the lease if a fetch is needed (`Storage.find`).
 
-        This needs one round trip if there is no entry or a good entry, and otherwise two.
+        If there is an entry that is not good, this method needs two round trips to the server, and
+        otherwise one.
         """
         token = secrets.token_hex(8)
         entry, is_leased = self._look(origin, token, secs)
@@ -209,7 +216,8 @@ class RedisStorage(Storage):
             entry, is_leased = self._look(origin, token, secs, beside=True)
         if not is_leased:
             return entry, None
-        if is_good(entry):  # The last holder has stored this entry between the two round trips.
+        # Another process may have stored a good entry between the two round trips.
+        if is_good(entry):
             self.release(origin, token)
             return entry, None
         return entry, token
@@ -223,19 +231,21 @@ class RedisStorage(Storage):
 
         Args:
             origin: the origin.
-            token: the token for the lease; "" if the lease should not be taken.
+            token: the token for the lease; "" if the lease must not be taken.
             secs: the duration of the lease in seconds.
-            beside: whether the lease should be taken even if there is an entry.
+            beside: True if the lease should be taken even if there is an entry.
         """
         keys = _key("entry", origin), _key("lease", origin)
         options = token, ceil(secs * 1000), int(beside), most_bytes(self._max_body)
         with self._connected() as client:
-            # A server that is not a Redis may reply with anything.
+            # If the server is not a Redis, the conversion of its reply may fail, too. So this is
+            # done inside the context, which turns exceptions to StorageError.
             value, is_leased, now = client.execute_command("EVAL", _FIND, 2, *keys, *options)
             ahead = int(now) - time.time()
             entry = decode(value, self._max_body)
-        # A small difference does not change `_ahead`, so that repeated reads of an entry give the
-        # same times. Only a clock that was set makes a large difference.
+        # The delay of the network changes `ahead` by fractions of a second. This must not change
+        # `_ahead`, because an entry that is read twice must have the same times. A larger change
+        # means that a clock was set.
         if abs(ahead - self._ahead) > _CLOCKS_AGREE_SECS:
             self._ahead = round(ahead)
         if entry is not None:
@@ -243,7 +253,7 @@ class RedisStorage(Storage):
         return entry, bool(is_leased)
 
     def store_and_release(self, origin: str, entry: Entry | None, token: str) -> None:
-        """Store `entry` and end the lease that has `token`, in one round trip.
+        """Store `entry`, and end the lease whose token is `token`, in one round trip.
 
         The times in the stored entry are converted to the server's clock.
         """
@@ -267,22 +277,22 @@ def client_of(url: str) -> Any:
     Raises:
         StorageError: `url` is not the URL of a Redis.
     """
-    # Commands are not retried. The most common failure does not need it, because redis-py checks
-    # whether the server has closed a connection before it uses that connection.
+    # Commands are not retried. The most common failure is a connection that the server has closed.
+    # Redis-py needs no retry for it, because it checks a connection before it uses it.
     options = {
         "retry": Retry(NoBackoff(), 0),
         "socket_timeout": _TIMEOUT_SECS,
         "socket_connect_timeout": _TIMEOUT_SECS,
     }
     try:
-        # Protocol 3 would need one more round trip for each connection.
+        # Version 3 of the protocol would need one more round trip for each connection.
         return redis.Redis.from_url(url, protocol=2, **options)
     except ValueError as error:
         raise StorageError(f"not a Redis URL: {error}") from error
 
 
 def _in_words(error: BaseException) -> str:
-    """Return the class and the text of `error`, because the text alone lacks codes like MOVED."""
+    """Return the class and the text of `error`. The text alone lacks codes such as MOVED."""
     return f"{type(error).__name__}: {error}"
 
 

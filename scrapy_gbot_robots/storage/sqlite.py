@@ -1,16 +1,20 @@
 """A storage in one SQLite file that several processes on one machine can use at the same time.
 
-Each method needs only one statement, because each statement may have to wait for Python's global
-lock. The file has a write-ahead log, so readers do not wait while a process writes, and the file
-stays intact if a process is killed. Of all the processes that share the file, only one gets the
-lease of an origin.
+It keeps an *entry* for each origin, which contains a copy of the robots.txt. The *lease* of an
+origin is the right to fetch its robots.txt. Of all the processes that share the file, only one can
+hold it.
 
-If a broken file has the application ID of this plugin in its header, the file is renamed, and a new
-file is created. A file without this ID is never changed (`ForeignFileError`).
+Each method runs only one SQL statement if possible. After each statement, the thread has to wait
+for Python's global interpreter lock. The file has a write-ahead log, so readers do not wait while a
+process writes, and the file stays intact if a process is killed.
 
-Warning: while this process has a broken file open, another process may rename that file and create
-a new one. So a process that finds its file broken first checks whether the file at the path is
-still the file that it has open.
+The header of the file contains the application ID of this plugin. If a file with this ID is broken,
+it is renamed, and a new file is created. A file without this ID is never changed
+(`ForeignFileError`).
+
+Warning: two processes may find at the same time that the file is broken. The first of them renames
+it and creates a new file. The second must not rename the new file. So before a process renames a
+file, it checks that the path still leads to the file that it has open.
 """
 
 from __future__ import annotations
@@ -33,13 +37,13 @@ from .advice import on_sqlite
 from .base import Storage, StorageError
 from .codec import decode, encode, most_bytes
 
-_APPLICATION_ID = 0x47425254  # "GBRT" in ASCII. It marks the files of this plugin.
-# The offset of the ID in a file. The ID has 4 bytes, the most significant byte first
+_APPLICATION_ID = 0x47425254  # "GBRT" in ASCII
+# The application ID is at this offset in a file. It has 4 bytes, the most significant byte first
 # (sqlite.org/fileformat.html, "The Database Header").
 _APPLICATION_ID_AT = 68
-# Two triggers run these statements whenever an entry is stored. They end the lease that has the
-# token of the new row, and delete up to 50 old entries. A crawl adds one entry at a time, so old
-# entries do not pile up.
+# Two triggers run these statements whenever an entry is stored. The first statement ends the lease
+# whose token is in the new row. The second deletes up to 50 old entries, which is enough because
+# only one entry is stored at a time.
 _AFTER_STORING = f"""
     ON entries BEGIN
         DELETE FROM leases WHERE origin = new.origin AND token = new.token;
@@ -47,9 +51,10 @@ _AFTER_STORING = f"""
             (SELECT rowid FROM entries WHERE used < new.used - {KEEP_DAYS} LIMIT 50);
     END
 """  # noqa: S608  the number is ours
-# `used` is the day on which the entry was last stored, as a number of days since the epoch. Each
-# fetch stores the entry again, so `used` is recent if a crawl uses the entry. With auto_vacuum, the
-# file becomes smaller when entries are deleted.
+# `used` is the day on which the entry was last stored, as the number of days since 1970. A crawl
+# that uses an entry also fetches its robots.txt again from time to time, and then stores the entry
+# again. So `used` is old only if no crawl uses the entry. With auto_vacuum, the file becomes
+# smaller when entries are deleted.
 _SCHEMA = f"""
     PRAGMA auto_vacuum = FULL;
     PRAGMA journal_mode = WAL;
@@ -66,9 +71,9 @@ _SCHEMA = f"""
     COMMIT;
     PRAGMA wal_checkpoint(PASSIVE); -- This writes the application ID into the file itself.
 """
-# This query reads the application ID and the number of tables, indexes and triggers. It is a single
-# statement, so that it sees the result of another process that creates the file at the same time
-# either completely or not at all.
+# This query returns the application ID, and the number of tables, indexes and triggers. If another
+# process creates them at the same time, a single statement finds either all of them and the ID, or
+# nothing. Two statements could find the tables without the ID.
 _WHAT_IT_IS = """
     SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id
 """
@@ -85,15 +90,15 @@ _ORIGINS = """
     SELECT rowid, origin FROM entries
     WHERE rowid > ? AND typeof(origin) = 'text' AND used >= ? ORDER BY rowid LIMIT ?
 """
-# A lease with more than a day left is replaced, because it is not from this plugin, or the clock
-# was set back.
+# A lease is taken if there is none, or if its time is over. A lease with more than a day left is
+# replaced, because this plugin has not made it, or the clock was set back since.
 _LEASE = """
     INSERT INTO leases (origin, token, until) VALUES (?1, ?2, ?3 + ?4)
     ON CONFLICT (origin) DO UPDATE SET token = excluded.token, until = excluded.until
     WHERE leases.until NOT BETWEEN ?3 AND ?3 + 86400
 """
-# Leases that ran out more than a day ago are also deleted, because a process that was killed does
-# not delete its own leases.
+# This also deletes all leases that ended more than a day ago. They are from processes that were
+# killed before they could delete them.
 _RELEASE = """
     DELETE FROM leases
     WHERE origin = ? AND token = ? OR until < CAST(strftime('%s', 'now') AS INTEGER) - 86400
@@ -101,9 +106,9 @@ _RELEASE = """
 
 _PAGE = 1000  # One statement returns at most this many origins.
 _BUSY_SECS = 5.0  # A statement waits at most this long while another process writes.
-# These exceptions mean that the file is broken. UnicodeDecodeError is raised if SQLite's message
-# contains damaged bytes of the file. Subclasses of the two classes, for example for a locked file
-# or a full disk, do not mean that the file is broken.
+# An exception of exactly one of these classes means that the file is broken. Python raises
+# UnicodeDecodeError if the error message of SQLite contains damaged bytes from the file. A locked
+# file or a full disk raises a subclass of DatabaseError.
 _BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)
 
 _FOREIGN = (
@@ -123,7 +128,7 @@ class SqliteStorage(Storage):
 
     Args:
         path: the path of the file. If the file or its directory does not exist, it is created.
-        max_body: the greatest length in bytes of the body in an entry that is returned.
+        max_body: if the robots.txt in an entry has more bytes than this, the entry is not returned.
 
     Raises:
         ForeignFileError: the file does not have the application ID of this plugin.
@@ -135,13 +140,14 @@ class SqliteStorage(Storage):
         self._max_body = max_body
         self._lock = Lock()  # All threads share one connection, and use it one at a time.
         self._connection: sqlite3.Connection | None = None
-        # The inode number of the file that `_connection` has open. If another process has replaced
-        # the file just before it was opened, this is the number of the old file.
+        # The inode number of the file that `_connection` has open; 0 if there was no file. If
+        # another process replaced the file just before it was opened, this is the number of the old
+        # file.
         self._inode = 0
         self._run("SELECT 1")  # This opens the file.
 
     def get(self, origin: str) -> Entry | None:
-        """Return the entry of `origin`, or None if there is none, or it is too old or too long."""
+        """Return the entry of `origin`; None if there is no entry, or if it is too old or long."""
         values = origin, _today() - KEEP_DAYS, most_bytes(self._max_body)
         rows, _ = self._run(_GET, values)
         if not rows:
@@ -153,12 +159,12 @@ class SqliteStorage(Storage):
         self.store_and_release(origin, entry, "")
 
     def delete(self, origin: str) -> bool:
-        """Delete the entry of `origin`, and return whether an entry existed."""
+        """Delete the entry of `origin`. Return whether there was an entry."""
         _, deleted = self._run(_DELETE, (origin,))
         return bool(deleted)
 
     def lease(self, origin: str, secs: float) -> str | None:
-        """Take the lease of `origin` if it is free or has run out."""
+        """Take the lease of `origin`, unless another process holds it. Return its token or None."""
         token = secrets.token_hex(8)
         _, taken = self._run(_LEASE, (origin, token, time.time(), secs))
         if not taken:
@@ -166,22 +172,29 @@ class SqliteStorage(Storage):
         return token
 
     def release(self, origin: str, token: str) -> None:
-        """End the lease of `origin` if `token` belongs to that lease."""
+        """End the lease of `origin` if its token is `token`."""
         self._run(_RELEASE, (origin, token))
 
     def store_and_release(self, origin: str, entry: Entry | None, token: str) -> None:
-        """Store `entry`, delete some old entries, and end the lease, all in one statement."""
+        """Store `entry`, and end the lease whose token is `token`. Delete some old entries.
+
+        This is one statement with triggers. If `entry` is None, nothing is stored.
+        """
         if entry is None:
             self.release(origin, token)
         else:
             self._run(_STORE, (origin, _today(), encode(entry), token))
 
     def origins(self) -> Iterator[str]:
-        """Yield the origins. They are read in pages, so that writers need not wait."""
+        """Yield each origin that has an entry.
+
+        One statement reads at most 1,000 origins, so that other processes can write in between.
+        """
         oldest = _today() - KEEP_DAYS
         start = 0
         while page := self._run(_ORIGINS, (start, oldest, _PAGE))[0]:
-            for start, origin in page:  # noqa: B007  The next page begins after the last row.
+            # After the loop, `start` is the row ID of the last origin in `page`.
+            for start, origin in page:  # noqa: B007
                 yield origin
 
     def close(self) -> None:
@@ -195,9 +208,9 @@ class SqliteStorage(Storage):
             self._connection = None
 
     def _run(self, statement: str, values: tuple[object, ...] = ()) -> tuple[list[Any], int]:
-        """Run a statement; return its rows, and the number of rows that it has changed.
+        """Run a statement. Return its rows, and the number of rows that it has changed.
 
-        If the file is broken, rename the file, and run the statement on a new file.
+        If the file is broken, rename it, create a new file, and run the statement again.
 
         Raises:
             ForeignFileError: the file does not have the application ID of this plugin.
@@ -234,8 +247,8 @@ class SqliteStorage(Storage):
         """
         self._path.parent.mkdir(parents=True, exist_ok=True)
         # The inode number is read before the file is opened. If another process replaces the file
-        # in between, `_inode` is not the number of the new file. So if the new file turns out to be
-        # broken as well, it is opened again before it is renamed.
+        # between these two steps, `_inode` is the number of the old file. So if the new file seems
+        # broken, `_set_aside` does not rename it, and it is opened again.
         self._inode = _inode_of(self._path)
         connection = sqlite3.connect(
             self._path, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False
@@ -252,7 +265,7 @@ class SqliteStorage(Storage):
         return connection
 
     def _make_tables(self, connection: sqlite3.Connection) -> None:
-        """Create the tables if the file is empty.
+        """Create the tables if the file is new or empty.
 
         Raises:
             ForeignFileError: the file has tables or the application ID of another program.
@@ -263,11 +276,12 @@ class SqliteStorage(Storage):
             return
         if application_id or tables:
             raise ForeignFileError(_FOREIGN % self._path)
-        # If two processes switch the file to write-ahead logging at the same time, SQLite fails in
-        # one of them at once, without waiting for the other.
+        # `_alone` is needed because two processes cannot switch the file to write-ahead logging at
+        # the same time. In one of them, SQLite would raise an exception at once, instead of waiting
+        # until the other process has finished.
         with _alone(self._path):
             connection.executescript(_SCHEMA)
-            self._inode = _inode_of(self._path)  # If the file is new, it has a number only now.
+            self._inode = _inode_of(self._path)  # A new file exists only since this script has run.
 
     def _set_aside(self, error: Exception) -> None:
         """Rename the broken file, unless another process has already replaced it.
@@ -275,11 +289,13 @@ class SqliteStorage(Storage):
         Raises:
             ForeignFileError: the file does not have the application ID of this plugin.
         """
-        # SQLite must close the file before `_is_ours` reads it. When a process closes any handle of
-        # a file, the process loses all its locks on that file, including the locks of SQLite.
+        # SQLite must close the file before `_is_ours` opens and closes it. When a process closes a
+        # file, the operating system releases all locks of the process on that file, also the locks
+        # that SQLite needs.
         self._disconnect()
         if _inode_of(self._path) == self._inode and not self._is_ours():
-            # A foreign file is detected before `_alone` creates a lock file beside it.
+            # This test comes before `_alone`, which creates a lock file beside the file. No file
+            # should be created beside the database of another program.
             raise ForeignFileError(_FOREIGN % self._path) from error
         with _alone(self._path):
             if _inode_of(self._path) != self._inode:
@@ -287,7 +303,8 @@ class SqliteStorage(Storage):
             if not self._is_ours():
                 raise ForeignFileError(_FOREIGN % self._path) from error
             aside = Path(f"{self._path}.set-aside-{time.time():.3f}")
-            for part in ("-wal", "-shm", ""):  # The file itself comes last.
+            # SQLite's files beside the database are renamed first, and the database last.
+            for part in ("-wal", "-shm", ""):
                 with suppress(FileNotFoundError):
                     Path(f"{self._path}{part}").rename(f"{aside}{part}")
         logger.warning(
@@ -298,7 +315,10 @@ class SqliteStorage(Storage):
         )
 
     def _is_ours(self) -> bool:
-        """Whether the file has the application ID of this plugin. SQLite must have closed it."""
+        """Whether the file has the application ID of this plugin.
+
+        Call this method only while SQLite does not have the file open (see `_set_aside`).
+        """
         with self._path.open("rb") as file:
             header = file.read(_APPLICATION_ID_AT + 4)
         return header[_APPLICATION_ID_AT:] == _APPLICATION_ID.to_bytes(4, "big")
@@ -318,10 +338,10 @@ def _inode_of(path: Path) -> int:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Return a context in which only one process can be at a time.
+    """Return a context manager whose block only one process can run at a time.
 
-    The lock is SQLite's lock on an empty file beside `path`. If the process is killed, the
-    operating system releases the lock.
+    The block holds an exclusive lock of SQLite on an empty file beside `path`, whose name ends in
+    ".lock". If the process is killed, the operating system releases the lock.
     """
     with closing(sqlite3.connect(f"{path}.lock", timeout=_BUSY_SECS, isolation_level=None)) as lock:
         lock.execute("BEGIN EXCLUSIVE")
