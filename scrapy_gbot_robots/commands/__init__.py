@@ -2,5 +2,5 @@
 
 The other modules contain the code that the sub-commands share. This package may import every other
 package of the plugin, and no other package imports it.
-Source: our own; the exit statuses are those of google/robotstxt.
+Source: the exit statuses 0, 1 and 2 are those of google/robotstxt; the rest is our own.
 """

@@ -1,6 +1,6 @@
-"""Run `scrapy robots agents URL`, which shows the well-known crawlers that may fetch a URL.
+"""Run `scrapy robots agents URL`, which shows which well-known crawlers may fetch a URL.
 
-For each crawler, the output also shows the line that decides.
+For each crawler, the output shows "yes" or "no", and the line of the robots.txt that decides.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from .output import Part, Terminal
 from .world import World
 
 _TITLES = ("crawler", "operator", "purpose", "may fetch it", "by")
-# These words follow a "no". A key shows whether the operator states that the crawler obeys
-# robots.txt; None means that no statement is known.
+# The output adds one of these texts to a "no". The key is True if the operator of the crawler
+# states that it always obeys robots.txt, False if the operator states that it may not, and None if
+# no statement of the operator is known.
 _DOUBTS = {
     True: "",
     False: ", but it may ignore that",
@@ -39,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
-    """Write the table, and return FINE."""
+    """Write a row for each crawler, and return the exit status FINE."""
     url = checked_url(options.url, has_robots=options.robots is not None)
     (version,) = versions([options.robots or options.url], world, err)
     robotstxt = world.parse(version.body)

@@ -1,8 +1,11 @@
-"""`scrapy robots audit --urls FILE`: the verdicts on millions of URLs, in constant memory.
+"""Run `scrapy robots audit --urls FILE`, which judges millions of URLs in constant memory.
 
-The verdicts come from one robots.txt, or from the robots.txt of each URL's host. With two versions
-of a robots.txt, only the URLs that they judge differently are written. bulk/ reads the list and
-judges. This module has the options, the rows and the summary.
+Each URL is judged by one robots.txt for all URLs, or by the robots.txt of its own host. With two
+versions of a robots.txt (`--diff`), the output contains only the URLs that the versions judge
+differently.
+
+The package `bulk` reads the list of URLs, and judges them. This module defines the options, and
+writes the output, which consists of a row for each URL and a summary.
 """
 
 from __future__ import annotations
@@ -52,11 +55,12 @@ from .world import RobotsFile, RobotsFiles, World
 if TYPE_CHECKING:
     from .sites import RobotsState
 
-_TOP = 20  # How many rules, and how many forbidden sitemaps, the summary shows.
-_MOST_TROUBLES = 5  # The number of unreadable sitemaps that the summary shows.
-_AT_A_TIME = 1_000  # The robots.txt files of this number of sitemaps are looked up at once.
-_EXAMPLE = 100  # The number of characters that are shown of a line without a URL.
-_WORDS = ("disallowed", "allowed", "unreachable")  # The words for the answers NO, YES, UNREACHABLE.
+_TOP = 20  # The summary shows at most this many rules, and as many forbidden sitemaps.
+_MOST_TROUBLES = 5  # The summary shows at most this many sitemaps that could not be read.
+_AT_A_TIME = 1_000  # The robots.txt files for this many sitemaps are looked up at the same time.
+_EXAMPLE = 100  # If a line is not a URL, an error shows at most this many characters of it.
+# The word for an answer of `bulk` is at the index of the answer: NO is 0, YES 1, UNREACHABLE 2.
+_WORDS = ("disallowed", "allowed", "unreachable")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -102,15 +106,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
-    """Judge the URLs; return the exit status.
+    """Judge the URLs, and return the exit status.
 
-    It is FAILED if a sitemap could not be read. Otherwise, with `--fail-on`, it is FOUND if a URL
-    or a listed sitemap may not be fetched. In all other cases it is FINE.
+    The status is FAILED if a sitemap could not be read. Otherwise, with `--fail-on`, it is FOUND if
+    a URL or a sitemap is not allowed for a crawler. In all other cases it is FINE.
     """
     if options.urls == STDIN and STDIN in options.versions:
         raise CommandError('"-" cannot be both the URLs and a robots.txt')
     crawlers, gbot = crawlers_named(options.user_agents, world, err), world.settings
-    overrides = Overrides()  # Overrides are for sites, not for versions that the user names.
+    # Overrides replace the robots.txt of a site. They do not apply if the user names a robots.txt.
+    overrides = Overrides()
     if not options.versions:
         overrides = read_overrides(gbot.overrides, gbot.parse)
     judge = Judge(
@@ -166,7 +171,7 @@ def _word(answer: int) -> str:
 
 
 def _run_at_once(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine that does not wait for anything, without an event loop."""
+    """Run a coroutine that never has to wait, without an event loop."""
     try:
         work.send(None)
     except StopIteration:
@@ -175,11 +180,11 @@ def _run_at_once(work: Coroutine[Any, Any, None]) -> None:
 
 
 class _Audit:
-    """Judges the rows of a list, writes and counts them, and sums up at the end.
+    """Judges the rows of a list of URLs, writes and counts them, and writes the summary.
 
     Attributes:
-        has_disallowed: whether a URL may not be fetched. If there are two versions, the new one
-            decides.
+        has_disallowed: whether a URL or sitemap is not allowed for one of the crawlers. If there
+            are two versions of the robots.txt, the new one decides.
     """
 
     def __init__(
@@ -199,11 +204,14 @@ class _Audit:
         if len(options.versions) > 1:
             self._names += [f"{name}_before" for name in self._names]
         self._began = time.monotonic()
-        self._judged = 0  # how many URLs were judged
-        self._example = ""  # A colon and the first line that is not a URL.
-        self._answers: Counter[tuple[int, int]] = Counter()  # numbers of URLs by column and answer
+        self._judged = 0  # The number of URLs that were judged so far.
+        self._example = ""  # A colon and the first line that is not a URL; "" if all are URLs.
+        # The number of URLs for each pair of a column (a crawler and a version) and an answer.
+        self._answers: Counter[tuple[int, int]] = Counter()
+        # The number of URLs for each answer, name of a crawler, and rule or other reason.
         self._rules: Tally[tuple[int, str, str]] = Tally()
-        self._forbidden_sitemaps = 0  # A sitemap counts once for each crawler.
+        # A sitemap is counted once for each crawler for which it is not allowed.
+        self._forbidden_sitemaps = 0
         self._sitemap_rows: list[list[str]] = []
         self.has_disallowed = False
 
@@ -213,9 +221,9 @@ class _Audit:
         return isinstance(self._urls, SitemapList) and bool(self._urls.troubles)
 
     def take_all(self) -> None:
-        """Judge the URLs of the list, and the sitemaps that list them.
+        """Judge the URLs of the list and, if the list is a sitemap, all sitemaps that were found.
 
-        Scrapy is needed unless everything is in files.
+        Scrapy is imported only if a robots.txt or a sitemap has to be fetched.
         """
         has_to_fetch = not self._options.versions or any(map(is_url, self._options.versions))
         if isinstance(self._urls, SitemapList):
@@ -239,7 +247,7 @@ class _Audit:
                 self._take_sitemaps(urls, (robots or [await self._by_host(urls, files)])[0])
 
     async def _versions(self, files: RobotsFiles | None) -> list[Decisions]:
-        """Return the decisions on the versions, the new one first."""
+        """Return what each version of the robots.txt means. The new version comes first."""
         names = self._options.versions
         sites: dict[str, RobotsState] = {}
         if files is not None:
@@ -250,9 +258,10 @@ class _Audit:
         return [_decision_on(version) for version in reversed(every)]
 
     async def _by_host(self, urls: Sequence[str], files: RobotsFiles | None) -> Decisions:
-        """Look up the robots.txt of the origin of each URL, as a crawl would.
+        """Look up the robots.txt files of the URLs, and return what each means, by origin.
 
-        Each robots.txt is fetched once, and not at all where an override replaces it.
+        The files are looked up as in a crawl. If an override replaces the robots.txt of an origin,
+        the file is not looked up.
         """
         overrides, now = self._judge.overrides, self._judge.now
         asked: list[Origin] = []
@@ -264,7 +273,7 @@ class _Audit:
         return {origin: state.decision for origin, state in states.items()}
 
     async def _pieces(self, files: RobotsFiles | None) -> AsyncIterator[list[Row]]:
-        """Yield the list, some rows at a time, and show the progress."""
+        """Yield the rows of the list, some at a time, and show the progress."""
         async for rows in self._read(files):
             yield rows
             if not self._out.columns:  # On a terminal the rows themselves show the progress.
@@ -285,7 +294,10 @@ class _Audit:
             yield piece
 
     def _take_sitemaps(self, urls: Sequence[str], robots: Decisions) -> None:
-        """Note which of the listed sitemaps may not be fetched, by the new version."""
+        """Note which of the sitemaps at `urls` are not allowed for a crawler.
+
+        If there are two versions of the robots.txt, `robots` belongs to the new one.
+        """
         for url in urls:
             explained = self._judge.explained(url, robots)
             for name, (answer, verdict) in zip(self._names, explained, strict=False):
@@ -297,7 +309,10 @@ class _Audit:
                     self._sitemap_rows.append([_word(answer), name, _why(verdict), printable(url)])
 
     def take(self, rows: Sequence[Row], robots: Sequence[Decisions]) -> None:
-        """Judge rows by each version of the robots.txt files; write and count them."""
+        """Judge the URLs of `rows`, and write and count the rows.
+
+        `robots` has the decisions of each version of the robots.txt files, the new version first.
+        """
         urls = [row[URL] for row in rows]
         columns: list[bytearray] = []
         for version in robots:
@@ -310,7 +325,8 @@ class _Audit:
                     self._example = f": {shown(row[URL], _EXAMPLE)}"
                 continue
             if not self._judged:
-                self._begin()  # Titles come late, because there may be nothing but an error.
+                # The titles are written now and not earlier, because there may be no URL at all.
+                self._begin()
             self._judged += 1
             new = answers[:crawlers]
             if new == answers[crawlers:]:  # The old version gives the same answers.
@@ -326,7 +342,11 @@ class _Audit:
                 self._write_row(row, answers)
 
     def _begin(self) -> None:
-        """Write the titles. Raise BulkError if two columns would have the same name."""
+        """Write the titles of the columns.
+
+        Raises:
+            BulkError: two columns would have the same name.
+        """
         form = self._options.format
         if form == "text":
             self._write(["ANSWER", "CRAWLER", "RULE", "URL"])
@@ -337,13 +357,13 @@ class _Audit:
             self._write(columns)
 
     def _write_row(self, row: Row, answers: Sequence[int]) -> None:
-        """Write a row of the list with its answers, for programs.
+        """Write a row of the list with its answers, as CSV or JSON.
 
         Raises:
-            BulkError: a key of the row would be lost.
+            BulkError: the output has no place for a key of the row.
         """
         form, names = self._options.format, self._urls.names
-        if form == "csv":  # The first row decides the columns.
+        if form == "csv":  # The columns are the keys of the first row.
             lost = [name for name in row if name not in names]
         else:
             lost = [name for name in self._names if name in row]
@@ -359,7 +379,7 @@ class _Audit:
     def _write(self, cells: Sequence[Any]) -> None:
         if self._options.format == "csv":
             line = io.StringIO()
-            # The writer ends the line with \r\n, so it quotes cells with either character.
+            # With \r\n at the end of the line, the writer quotes cells that contain \r or \n.
             csv.writer(line).writerow(map(self._cell, cells))
             self._out.write(line.getvalue().removesuffix("\r\n") + "\n")
         else:
@@ -368,7 +388,10 @@ class _Audit:
             self._out.write(f"{answer:<11}  {name:<{width}}  {rule:<40}  {url}\n")
 
     def _cell(self, value: Any) -> Any:
-        """Return a cell of CSV: text as it is, or escaped on a terminal; lists as JSON."""
+        """Return `value` as a cell of CSV.
+
+        A list or a dict becomes JSON. If the output is a terminal, text is made printable.
+        """
         if isinstance(value, str) and self._out.columns:
             return printable(value)
         if isinstance(value, (list, dict)):
@@ -376,7 +399,10 @@ class _Audit:
         return value
 
     def _count_rules(self, url: str, robots: Sequence[Decisions], *, is_written: bool) -> None:
-        """Count the rules that decide about a URL; write a line for each crawler."""
+        """Count the rules by which `url` is allowed or disallowed for each crawler.
+
+        If `is_written`, also write a line for each crawler.
+        """
         explained = [pair for version in robots for pair in self._judge.explained(url, version)]
         for name, (answer, verdict) in zip(self._names, explained, strict=True):
             why = _why(verdict)
@@ -388,15 +414,16 @@ class _Audit:
         """Write the summary of all URLs that were judged so far.
 
         Raises:
-            CommandError: there were lines, but none of them is a URL.
+            CommandError: the list has lines, but none of them is a URL.
         """
         err, invalid = self._err, self._urls.left_out
         if invalid and not self._judged:
             raise CommandError(f"{self._options.urls}: none of its lines is a URL{self._example}")
         err.say()
         judged = plural(self._judged, "URL")
-        if len(self._options.versions) > 1:  # The table counts only these.
-            changed = self._answers.total() // len(self._names)  # One for each column.
+        if len(self._options.versions) > 1:
+            # Only URLs that the versions judge differently were counted, once in each column.
+            changed = self._answers.total() // len(self._names)
             judged += f", {changed:,} of them judged differently,"
         err.say(f"{judged} in {time.monotonic() - self._began:.1f} s")
         if invalid:
@@ -414,7 +441,7 @@ class _Audit:
             self._summarise_sitemaps(self._urls)
 
     def _summarise_rules(self) -> None:
-        """Write the rules that decided most often, those that disallow first."""
+        """Write a table of the rules that decided most often. Disallow rules come first."""
         err = self._err
         rules = sorted(self._rules.most_common(), key=lambda rule: rule[0][0] == YES)
         rows = []
@@ -430,7 +457,7 @@ class _Audit:
             err.say(f"... and {others}")
 
     def _summarise_sitemaps(self, urls: SitemapList) -> None:
-        """Write which sitemaps are forbidden themselves, and which could not be read."""
+        """Write which sitemaps are not allowed for a crawler, and which could not be read."""
         err = self._err
         if self._sitemap_rows:
             err.say()

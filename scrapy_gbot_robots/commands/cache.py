@@ -1,7 +1,8 @@
 """Run `scrapy robots cache`, which lists, shows or deletes the entries in the storage.
 
-The storage keeps these entries between runs. This sub-command does not fetch anything. The settings
-of the run decide what an entry means.
+The storage keeps an *entry* for each origin between crawls. The entry contains the last robots.txt
+of the origin, or another definite response, and the failures since then. This sub-command does not
+fetch anything. It shows what the entries mean by the present settings.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .sites import RobotsState
 from .world import World
 
 _ACTS = ("list", "show", "forget")
-_TIMES = ("fetched", "asked again")  # the facts that `list` shows beside the state
+_TIMES = ("fetched", "asked again")  # `list` shows the state of an entry and these two facts.
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -48,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """List, show or delete entries, and return the exit status.
 
-    The status is FOUND if an entry for one of the origins is not in the storage, and otherwise
+    The status is FOUND if the storage has no entry for an origin in the arguments, and otherwise
     FINE.
     """
     try:
@@ -65,7 +66,8 @@ def _done(options: Namespace, world: World, out: Terminal, err: Terminal) -> int
     storage, where = world.storage()
     done = 0
     with closing(storage):
-        for origin in wanted or storage.origins():  # An iterator for millions of origins.
+        # The method `origins` returns an iterator, because there may be millions of origins.
+        for origin in wanted or storage.origins():
             entry = None if forgets else storage.get(origin)
             if entry is not None:
                 _show(origin, entry, gbot, out, is_brief=options.act == "list")
@@ -83,9 +85,9 @@ def _done(options: Namespace, world: World, out: Terminal, err: Terminal) -> int
 
 
 def _show(origin: str, entry: Entry, gbot: GbotSettings, out: Terminal, *, is_brief: bool) -> None:
-    """Write the facts about an entry, and the lines of its robots.txt.
+    """Write the facts about the entry of `origin`, and the lines of its robots.txt.
 
-    If `is_brief`, write only one line with the most important facts.
+    If `is_brief`, write only one line, with the most important facts.
     """
     decision = decide(entry, time.time(), gbot.policy)
     site = None

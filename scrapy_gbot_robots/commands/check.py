@@ -1,7 +1,8 @@
 """Run `scrapy robots check URL...`, which shows whether URLs may be fetched, and why.
 
-The verdicts are the verdicts of a crawl of the project, and the storage is the storage of this
-crawl. With `--robots FILE`, the rules in the file decide, and the network is not used.
+A crawl of the project would get the same verdicts, because the sub-command uses the settings and
+the storage of the project. With `--robots FILE`, the rules in the file decide, and nothing is
+fetched.
 """
 
 from __future__ import annotations
@@ -43,7 +44,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
-    """Check the URLs, and return the worst exit status of all checks."""
+    """Check each URL for each crawler, and return the exit status.
+
+    The status is FAILED if a robots.txt is unreachable. Otherwise it is FOUND if a URL is
+    disallowed, and FINE if all URLs are allowed.
+    """
     crawlers = crawlers_named(options.user_agents, world, err)
     for url in options.urls:
         checked_url(url, has_robots=options.robots is not None)
@@ -72,16 +77,17 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
 
 
 class Check(NamedTuple):
-    """A URL, the verdict on it, and what the verdict is based on.
+    """The verdict on one URL for one crawler, with the facts on which the verdict is based.
 
     Attributes:
         url: an absolute URL, or a path.
         named_user_agent: the crawler for which the URL was checked.
         state: the robots.txt in a file, or the state of a site's robots.txt.
-        robotstxt: the parsed robots.txt; without rules if the policy decides and not the rules.
+        robotstxt: the parsed robots.txt. It is empty if the rules of the robots.txt do not decide,
+            for example because it is unreachable.
         verdict: the verdict of the robots.txt alone.
-        decided: the verdict that counts in a crawl. It differs from `verdict` if an override
-            decides.
+        decided: the verdict that counts in a crawl. It may differ from `verdict` if an override
+            applies to the site.
     """
 
     url: str
@@ -93,14 +99,14 @@ class Check(NamedTuple):
 
     @property
     def unreachable(self) -> bool:
-        """Whether the policy decided and not the rules, because robots.txt is unreachable."""
+        """Whether the URL was judged without a robots.txt, because that is unreachable."""
         if self.verdict.reason == ROBOTS_TXT_ITSELF or self.decided.override is not None:
             return False
         return self.state.is_unreachable
 
     @property
     def group_line(self) -> int | None:
-        """The number of the user-agent line whose group was used."""
+        """The number of the user-agent line that names the group that was used; None if none."""
         return group_line(self.robotstxt, self.verdict)
 
     @property
@@ -132,7 +138,7 @@ class Check(NamedTuple):
 
 
 def _show(check: Check, out: Terminal) -> None:
-    """Write the verdict, the deciding line, and the facts behind the verdict."""
+    """Write the verdict, the line of the robots.txt that decides, and the facts behind them."""
     word, style = _ANSWERS[check.decided.allowed]
     if check.unreachable:
         word += " for now"
@@ -151,7 +157,10 @@ def _show(check: Check, out: Terminal) -> None:
 
 
 def show_line(check: Check, out: Terminal) -> None:
-    """Write the name of the robots.txt, the first line of the group, and the deciding line."""
+    """Write two lines of the robots.txt: the user-agent line of the group, and the deciding rule.
+
+    The name of the robots.txt comes before them.
+    """
     rule, where = check.verdict.rule, check.state.where
     marks = {}
     if check.group_line is not None:

@@ -1,10 +1,14 @@
 """Read the arguments of the command, and run the sub-command that they name.
 
-A user can start the command in two ways. `gbot-robots`, or `python -m scrapy_gbot_robots`, calls
-`main` directly. This way does not read a Scrapy project, and imports Scrapy only to fetch something
-or to open a storage. `scrapy robots` calls `main` through `scrapy_command`, with the settings of
-its project. Each sub-command is a module with the functions `add_arguments` and `run`. The module
-is imported only if the arguments name the sub-command.
+A user can start the command in two ways:
+
+* `gbot-robots`, or `python -m scrapy_gbot_robots`, calls `main` directly. It does not read the
+  settings of a Scrapy project, and imports Scrapy only to fetch files or to open a storage.
+* `scrapy robots` calls `main` through the module `scrapy_command`, with the settings of the
+  project.
+
+Each sub-command is a module with the functions `add_arguments` and `run`. The module is imported
+only if the arguments name the sub-command.
 """
 
 from __future__ import annotations
@@ -62,8 +66,8 @@ def main(
     Args:
         argv: the arguments; None for the arguments of the process.
         prog: the name of the command, for its usage and its error messages.
-        world_of: a function that takes the settings of `-s`, and returns the world in which a
-            sub-command runs.
+        world_of: a function that takes the settings of `-s`, and returns a `World`. From this, the
+            sub-command gets all settings, and files that have to be fetched.
     """
     parser = ArgumentParser(
         prog=prog,
@@ -105,7 +109,10 @@ def main(
 
 
 def _run(subcommand: Any, options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
-    """Write notes on settings that are probably mistakes, and run a sub-command."""
+    """Run the sub-command in the module `subcommand`, and return its exit status.
+
+    Before that, write a note for each setting that is probably a mistake, such as a misspelt name.
+    """
     for text in world.mistakes():
         err.say((f"note: {text}", "warning"))
     status: int = subcommand.run(options, world, out, err)
@@ -113,9 +120,9 @@ def _run(subcommand: Any, options: Namespace, world: World, out: Terminal, err: 
 
 
 def add_subcommand(parser: ArgumentParser) -> None:
-    """Add `--version`, and one argument that takes the sub-command and all arguments after it.
+    """Add `--version` to `parser`, and one argument for the sub-command and all that follows it.
 
-    `main` reads the arguments of the sub-command with a parser of their own.
+    `main` reads the arguments of the sub-command with a second parser.
     """
     parser.add_argument("--version", action="version", version=f"scrapy-gbot-robots {__version__}")
     subcommand = parser.add_argument("subcommand", nargs=PARSER, help=SUPPRESS)

@@ -1,6 +1,6 @@
-"""Run `scrapy robots diff OLD NEW`, which shows the changes between two versions of a robots.txt.
+"""Run `scrapy robots diff OLD NEW`, which shows what changed between two robots.txt files.
 
-The changes are shown for each user agent.
+The output shows, for each user agent whose rules changed, the lines that were removed and added.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
-    """Write the changes. Return FOUND if there are any, and otherwise FINE."""
+    """Write the changes, and return the exit status: FOUND if there are any, otherwise FINE."""
     old, new = versions([options.old, options.new], world, err)
     parse = world.parse
     every = changes(parse(old.body), parse(new.body))

@@ -1,6 +1,7 @@
-"""How a run of a sub-command ends: its exit status, and the error message if it failed.
+"""Run a sub-command, write an error message if it fails, and return its exit status.
 
-Source: google/robotstxt for the statuses 0, 1 and 2; shells for the others.
+The exit statuses 0, 1 and 2 have the same meanings as in google/robotstxt. The others are those
+that shells use.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from typing import Any
 from ..core.urls import shown
 from .output import Terminal
 
-FINE = 0  # allowed, clean, unchanged
-FOUND = 1  # something is disallowed, found, changed, or not as expected
-FAILED = 2  # wrong usage, or something could not be read or fetched
+FINE = 0  # All URLs are allowed, or a file has no mistakes, or nothing has changed, for example.
+FOUND = 1  # A URL is disallowed, or a mistake or a change was found, for example.
+FAILED = 2  # The arguments are wrong, or something could not be read or fetched.
 # The exit statuses of shells.
-INTERRUPTED = 130  # Ctrl-C
-PIPE_CLOSED = 141  # the reader of the output has ended
-TERMINATED = 143  # SIGTERM
+INTERRUPTED = 130  # The user has pressed Ctrl-C.
+PIPE_CLOSED = 141  # The program that reads the output has ended.
+TERMINATED = 143  # The process got SIGTERM.
 
 _MOST_ERROR = 500  # The greatest length of an error message, in characters.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -32,12 +33,17 @@ class CommandError(ValueError):
 
 
 def status_of(run: Callable[[Terminal, Terminal], int], name: str, *, as_json: bool) -> int:
-    """Run a sub-command, and return the exit status. A user's mistake raises no exception.
+    """Run a sub-command, and return its exit status.
 
-    The messages of ValueError, for example about a setting, and of ImportError, for example about a
-    missing driver, are for the user. They begin with the `name` of the command. `sys.stdout` or
-    `sys.stderr` is None if the caller has closed it, as a shell does with `>&-`.
+    If it raises ValueError, for example because of a setting, or ImportError, for example because a
+    driver is missing, the message of the exception is written for the user.
+
+    Args:
+        run: runs the sub-command with standard output and standard error, and returns the status.
+        name: the name of the command. Each error message begins with it.
+        as_json: whether the output is JSON for programs.
     """
+    # A stream is None if the caller has closed it, as a shell does with `>&-`.
     stdout: Any = sys.stdout
     stderr: Any = sys.stderr
     err = Terminal(stderr or TextIOWrapper(BytesIO()))
@@ -64,7 +70,7 @@ def status_of(run: Callable[[Terminal, Terminal], int], name: str, *, as_json: b
     except BrokenPipeError:
         out.abandon()
         return PIPE_CLOSED
-    except OSError as error:  # A write has failed. Sub-commands handle errors of reads.
+    except OSError as error:  # A write has failed. Sub-commands handle read errors themselves.
         out.abandon()
         err.say((f"{name}: error: the output cannot be written: {error}", "bad"))
         return FAILED
@@ -75,8 +81,9 @@ def status_of(run: Callable[[Terminal, Terminal], int], name: str, *, as_json: b
 def interruptible() -> Iterator[None]:
     """Raise KeyboardInterrupt when Ctrl-C is pressed or SIGTERM arrives in this context.
 
-    The argument of the exception is the number of the signal. The exception ends reading at once,
-    and lets files be closed, even if Scrapy has installed its own signal handlers.
+    The argument of the exception is the number of the signal. If Scrapy has installed its own
+    handlers for these signals, they do not run in this context. So a long read ends at once, and
+    open files are closed.
     """
     before = {number: signal.signal(number, _interrupt) for number in _SIGNALS}
     try:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from .sites import RobotsState
 
 STDIN = "-"
-# The longest file that is read as a whole. Only the first 500 KiB of a robots.txt count.
+# A longer file is not read, because it is not a robots.txt. By default, only the first 500 KiB of a
+# robots.txt are parsed.
 MAX_BYTES = 64 * 2**20
 
 # The first bytes of files that cannot be a robots.txt: gzip, WARC and Parquet.
@@ -37,11 +38,11 @@ _ARCHIVES = (b"\x1f\x8b", b"WARC/", b"PAR1")
 
 
 def typed(text: str) -> str:
-    """Return a URL or a host in the form in which the user typed it, in any locale.
+    """Return an argument, a URL or a host, as the user typed it in any locale.
 
-    The bytes of `text` are decoded as UTF-8. If they are not UTF-8, the bytes past ASCII are
-    percent-encoded. In the C locale, Python decodes each byte past ASCII as a lone surrogate, which
-    no rule would match.
+    In the C locale, Python decodes each byte past ASCII in an argument as a lone surrogate, which
+    no rule would match. Therefore the bytes of `text` are decoded again as UTF-8. If they are not
+    UTF-8, the bytes past ASCII are percent-encoded.
     """
     return as_text(os.fsencode(text))
 
@@ -68,9 +69,11 @@ _SHORT = {"--user-agent": ("--as",)}
 
 
 def add_shared(parser: Any, *names: str) -> None:
-    """Add the options `names` to `parser`, which is a parser or a group of options.
+    """Add options that several sub-commands have.
 
-    These are the options that several sub-commands have.
+    Args:
+        parser: the parser of a sub-command, or a group of options of the parser.
+        names: the names of the options, such as "--json".
     """
     for name in names:
         parser.add_argument(name, *_SHORT.get(name, ()), **_SHARED[name])
@@ -100,7 +103,7 @@ def crawlers_named(texts: list[str] | None, world: World, err: Terminal) -> list
         texts: the values of the option, with commas between names; None without the option. A text
             with a parenthesis is one User-Agent header.
         world: the world of the sub-command.
-        err: the stream for notes. There is a note if only a part of a name is read, or if a name
+        err: the stream for notes. A note is written if only a part of a name is read, or if a name
             resembles the name of a well-known crawler.
 
     Raises:
@@ -123,11 +126,14 @@ def crawlers_named(texts: list[str] | None, world: World, err: Terminal) -> list
 
 
 def read(path: str, hint: str = "") -> bytes:
-    """Return the content of a file; "-" is standard input.
+    """Return the content of a file.
+
+    Args:
+        path: the path of the file; "-" for standard input.
+        hint: the end of the error message if the file cannot be opened.
 
     Raises:
-        CommandError: the file is larger than `MAX_BYTES`, or cannot be read. If it cannot be
-        opened, the message ends with the `hint`.
+        CommandError: the file is larger than `MAX_BYTES`, or cannot be opened or read.
     """
     with opened(path, hint) as file:
         try:
@@ -142,10 +148,14 @@ def read(path: str, hint: str = "") -> bytes:
 
 
 def opened(path: str, hint: str = "") -> AbstractContextManager[Any]:
-    """Open a file; "-" is standard input.
+    """Open a file.
+
+    Args:
+        path: the path of the file; "-" for standard input.
+        hint: the end of the error message if the file cannot be opened.
 
     Raises:
-        CommandError: the file cannot be opened. The message ends with the `hint`.
+        CommandError: the file cannot be opened.
     """
     if path == STDIN:
         stdin: Any = sys.stdin
@@ -162,14 +172,17 @@ def opened(path: str, hint: str = "") -> AbstractContextManager[Any]:
 
 
 def versions(names: Sequence[str], world: World, err: Terminal) -> list[RobotsFile | RobotsState]:
-    """Return the versions of a robots.txt that `names` mean.
+    """Return the versions of a robots.txt that a user has named.
 
-    A name is a file, a URL of a site, or "-" for standard input. If a file does not look like a
-    robots.txt, a note is written to `err`.
+    Args:
+        names: for each version, the path of a file, a URL of a site, or "-" for standard input.
+        world: the world of the sub-command.
+        err: the stream for notes. A note is written if a file does not look like a robots.txt.
 
     Raises:
-        CommandError: a version cannot be read or fetched, is an archive or compressed, or two
-            versions are standard input; or GBOT_ROBOTS_ACCESS_DENIED disallows a whole site.
+        CommandError: a version cannot be read or fetched, or is an archive or compressed. Or two
+            versions are standard input. Or a site denies access to its robots.txt, and
+            GBOT_ROBOTS_ACCESS_DENIED then disallows the whole site.
     """
     if names.count(STDIN) > 1:
         raise CommandError('"-" cannot be both versions')
@@ -179,7 +192,10 @@ def versions(names: Sequence[str], world: World, err: Terminal) -> list[RobotsFi
 def versions_among(
     names: Sequence[str], sites: Mapping[str, RobotsState], world: World, err: Terminal
 ) -> list[RobotsFile | RobotsState]:
-    """Return the versions as `versions` does. `sites` contains a state for each URL in `names`."""
+    """Return the versions of a robots.txt that a user has named, as `versions` does.
+
+    `sites` contains the state of the robots.txt for each URL in `names`, so nothing is fetched.
+    """
     every = [version_of(name, sites) for name in names]
     for version in every:
         if not isinstance(version, RobotsFile):
@@ -209,11 +225,12 @@ def versions_among(
 def fetched(
     names: Iterable[str], world: World, err: Terminal, *, fresh: bool = True
 ) -> dict[str, RobotsState]:
-    """Look up the robots.txt of each URL in `names`, and return the states by name.
+    """Look up the robots.txt for each URL in `names`, and return its state by the URL.
 
-    The robots.txt of an origin is looked up once. If `fresh`, it is fetched. Otherwise it is
-    fetched only if the storage does not have it, or if the stored answer is too old. Meanwhile,
-    `err` shows the URLs for which the command waits.
+    Names that are not URLs are left out. If several URLs have the same origin, its robots.txt is
+    looked up once. If `fresh`, it is fetched. Otherwise it is fetched only if the storage does not
+    have it, or if the stored one is too old. Meanwhile, `err` shows which files the command waits
+    for.
     """
     sites = {name: origin_of(name) for name in names if is_url(name)}
     if not sites:
@@ -230,11 +247,14 @@ def fetched(
 def version_of(
     name: str, sites: Mapping[str, RobotsState], *, may_lack: bool = True
 ) -> RobotsFile | RobotsState:
-    """Return the version that `name` means: a state in `sites`, or else the content of a file.
+    """Return the version of a robots.txt that a user has named.
+
+    If `sites` has a state for `name`, return the state. Otherwise `name` is the path of a file, or
+    "-" for standard input.
 
     Raises:
-        CommandError: the file cannot be read, the robots.txt of the site is unreachable, or the
-        site has no robots.txt although `may_lack` is False.
+        CommandError: the file cannot be read, or the robots.txt of the site is unreachable, or the
+            site has no robots.txt and `may_lack` is False.
     """
     version = sites.get(name)
     if version is None:
@@ -242,7 +262,7 @@ def version_of(
             name, read(name, "; a site is named by its URL, such as https://example.com")
         )
     outage = version.entry.outage
-    if outage is not None:  # An older copy may decide in a crawl, but it may be out of date.
+    if outage is not None:  # A crawl may use an older copy, but that may be out of date.
         raise CommandError(f"{version.where}: robots.txt unreachable: {outage.why}")
     if not (may_lack or version.has_body):
         raise CommandError(f"{version.where}: there is nothing to read: {version.decision.why}")

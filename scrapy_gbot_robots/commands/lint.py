@@ -1,7 +1,7 @@
 """Run `scrapy robots lint FILE|URL...`, which shows the mistakes in robots.txt files.
 
 `core.lint` finds the mistakes. This module reads the files, writes the findings as text or JSON
-Lines, and decides the exit status. The findings with the greatest harm are at the beginning.
+Lines, and decides the exit status. The findings that do the greatest harm come first.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 _STYLES = {ERROR: "bad", WARNING: "warning", NOTE: "faint"}
 _PAGE = "https://scrapy-gbot-robots.readthedocs.io/lint/"
 _TRY = "https://scrapy-gbot-robots.readthedocs.io/try/"
-# The words that `--fail-on` and `--ignore` accept, each with the names of the kinds of finding that
-# it means. A word is a level, which means its own kinds and the kinds of all worse levels, or one
-# kind.
+# The keys are the words that `--fail-on` and `--ignore` accept, and the values are the names of the
+# kinds of finding that a word means. If the word is the ID of a kind, it means this kind. If it is
+# a level, it means the kinds of this level and of all worse levels. For example, "warning" means
+# all warnings and errors.
 _NAMED: dict[str, list[str]] = {}
 for _level in LEVELS:
     _as_bad = LEVELS[: LEVELS.index(_level) + 1]
@@ -62,7 +63,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def _kinds(text: str) -> list[str]:
-    """Return the names of the kinds of finding that the value of an option means."""
+    """Return the names of the kinds of finding that `text`, the value of an option, means.
+
+    Raises:
+        ArgumentTypeError: a word in `text` is not in `_NAMED`.
+    """
     kinds = []
     for word in text.lower().split(","):
         named = _NAMED.get(word.strip().replace(" ", "-"))
@@ -78,8 +83,8 @@ def _kinds(text: str) -> list[str]:
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """Write the findings, and return the exit status.
 
-    The status is FAILED if a source cannot be read. Otherwise it is FOUND if a finding has a kind
-    in `--fail-on`, and FINE if there is none.
+    The status is FAILED if a source cannot be read. Otherwise it is FOUND if there is a finding of
+    a kind in `--fail-on`, and FINE if there is none.
     """
     reported: list[Finding] = []
     has_failed = False
@@ -112,9 +117,9 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
 
 
 def _write(source: RobotsFile | RobotsState, reported: Sequence[Finding], out: Terminal) -> None:
-    """Write each finding with its line, and at the end the number of findings of each level.
+    """Write the findings in one file, each with the line of the file that it is about.
 
-    If the output is JSON, write only the findings.
+    Then write the number of findings of each level, unless the output is JSON.
     """
     lines = split_lines(source.body)
     for finding in reported:

@@ -1,7 +1,7 @@
-"""Write the output of sub-commands as plain text, with colour and progress on a terminal.
+"""Write the output of sub-commands, as text for people or as lines of JSON for programs.
 
-All output of sub-commands is written here. Text from a robots.txt, a URL or a server is made
-printable, so that none of its control characters reaches a terminal.
+On a terminal, the text has colours, and shows the progress. Text from a robots.txt, a URL or a
+server is made printable, so that none of its control characters reaches a terminal.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from unicodedata import combining, east_asian_width
 
 from ..core.urls import shown
 
-Part: TypeAlias = "str | tuple[str, str]"  # text, or text and the name of its style
+# A part of a line is a text, or a text and the name of its style, such as ("allowed", "good").
+Part: TypeAlias = "str | tuple[str, str]"
 
-# Codes of ECMA-48 by the names of styles. A reader who does not see colours misses nothing, because
-# the words contain the same information.
+# The codes of the styles, for terminals (ECMA-48). Someone who does not see colours misses nothing,
+# because the words contain the same information.
 _STYLES = {"good": "32", "bad": "1;31", "warning": "33", "faint": "2", "strong": "1"}
 _CLEAR = "\r\x1b[K"  # Go to the beginning of the line, and erase the line.
 _GAP = "  "
@@ -26,7 +27,7 @@ _LONGEST = 160  # At most this many characters of a line of a robots.txt are sho
 
 
 def printable(text: str) -> str:
-    """Return `text` with control characters, line ends and the like escaped."""
+    """Return `text` with escapes in place of line ends and other control characters."""
     return shown(text, len(text))
 
 
@@ -45,7 +46,7 @@ def cells(text: str) -> int:
 
 
 def _printable(part: Part) -> tuple[str, str]:
-    """Return the printable text of a part, and the name of its style."""
+    """Return the text of a part in printable form, and the name of its style ("" if none)."""
     if isinstance(part, str):
         return printable(part), ""
     text, style = part
@@ -53,11 +54,11 @@ def _printable(part: Part) -> tuple[str, str]:
 
 
 class Terminal:
-    """One of the process's output streams, for people, or as lines of JSON for programs.
+    """Writes to standard output or standard error.
 
     Args:
         stream: the stream.
-        as_json: whether programs read the stream, as lines of JSON.
+        as_json: whether the stream gets lines of JSON for programs, and no text for people.
     """
 
     def __init__(self, stream: Any, *, as_json: bool = False) -> None:
@@ -90,12 +91,12 @@ class Terminal:
         self.say(("  = ", "faint"), (name, "strong"), f": {text}")
 
     def excerpt(self, lines: Sequence[bytes], marks: Mapping[int, tuple[str, str]]) -> None:
-        """Write lines of a robots.txt, each underlined up to its comment.
+        """Write some lines of a robots.txt, each with an underline, which ends at its comment.
 
         Args:
             lines: all lines of the file, as `core.lines.split_lines` returns them.
-            marks: the lines to write. A key is a line number, from 1. A value is the text beside
-                the underline, and the style of the line and the underline.
+            marks: the lines to write. The keys are line numbers, from 1. Each value is a text that
+                follows the underline, and the style of the line and the underline.
         """
         width = len(str(max(marks, default=0)))
         for number, (text, style) in sorted(marks.items()):
@@ -109,23 +110,24 @@ class Terminal:
             )
 
     def write(self, text: str) -> None:
-        """Write whole lines as they are, in a format that programs read.
+        """Write `text`, which consists of whole lines in a format for programs, such as CSV.
 
-        If the stream is a terminal, the caller has made the lines printable.
+        If the stream may be a terminal, the caller must have made the text printable.
         """
         self._stream.write(text)
 
     def json(self, record: Mapping[str, Any]) -> None:
-        """Write an object for programs, as a line of JSON.
+        """Write `record` as a line of JSON, or nothing if the output is for people.
 
-        A value that JSON lacks is written as its attribute `value`, if it has one, or as text.
+        If a value is of a type that JSON lacks, write its attribute `value`, which members of an
+        Enum have. If it has no such attribute, write `str(value)`.
         """
         if self.as_json:
             text = json.dumps(record, default=lambda value: getattr(value, "value", str(value)))
             self.write(text + "\n")
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
-        """Write a table. Each column is as wide as its widest cell; the last one has no padding."""
+        """Write a table. Each column is as wide as its widest cell; the last is not padded."""
         table = [[(title, "strong") for title in titles]]
         table += [list(map(_printable, row)) for row in rows]
         widths = [max(cells(text) for text, _ in column) for column in zip(*table, strict=True)]
@@ -136,10 +138,9 @@ class Terminal:
             self.say(*parts, last)
 
     def show_state(self, text: str) -> None:
-        """Show `text` on a terminal, in place of the text that the last call has shown.
+        """Show `text`, such as a progress, in place of the text that the last call has shown.
 
-        If `text` is "", the last text is only removed. If the stream is not a terminal, nothing is
-        written.
+        If `text` is "", only remove the last text. If the stream is not a terminal, write nothing.
         """
         if self._obeys_codes:
             self._stream.write(_CLEAR + printable(text)[: self.columns - 1])
@@ -153,8 +154,9 @@ class Terminal:
         self._stream.flush()
 
     def abandon(self) -> None:
-        """Discard the text in the buffer, after the stream could not be written.
+        """Discard the text in the buffer. Call this after a write has failed.
 
-        Otherwise Python would try to write this text at its exit, and would report another error.
+        Otherwise Python would try to write the text again when it exits, and would report another
+        error.
         """
         os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())

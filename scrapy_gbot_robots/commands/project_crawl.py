@@ -1,12 +1,12 @@
-"""Lets sub-commands use Scrapy: the settings of a project, and a crawl that fetches no pages.
+"""Reads the settings of a Scrapy project for a sub-command, and runs the crawl in which it fetches.
 
-Of the command's modules, only this one and `scrapy_command` import Scrapy.
+In this package, only this module and `scrapy_command` import Scrapy.
 
-In the crawl, sub-commands fetch robots.txt files and sitemaps. The crawl has the project's
-downloader middlewares, download handlers and add-ons, but not its pipelines, feeds, extensions and
-scheduler. It has the `Fetcher`, the storage and the policy of the project's crawls, so status
-codes, redirects and outages have the same meaning as there. Ctrl-C and SIGTERM end the work at
-once.
+Sub-commands fetch robots.txt files and sitemaps, but no pages, in a crawl. This crawl has the
+project's downloader middlewares, download handlers and add-ons, but not its pipelines, feeds,
+extensions and scheduler. It uses the same fetcher, storage and settings as the other crawls of the
+project, so status codes, redirects and outages have the same meaning as in them. Ctrl-C and SIGTERM
+end the crawl at once.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _T = TypeVar("_T")
 
 _ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 
-# These settings switch off what only the project's own crawls may do.
+# These settings switch off the parts of a crawl that a sub-command must not use, or does not need.
 _NOTHING_ELSE: dict[str, Any] = {
     "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",
     "EXTENSIONS": {},
@@ -70,14 +70,14 @@ _NOTHING_ELSE: dict[str, Any] = {
 
 
 class ProjectWorld(World):
-    """The world of a sub-command in a Scrapy project, with the project's settings."""
+    """Gives a sub-command the settings of a Scrapy project, and the name of its crawler."""
 
     def _sender(self) -> NamedUserAgent:
         sent = of_project(_settings_of(self.words))
         return NamedUserAgent(UserAgent.of(sent.text), sent.source, sent.text)
 
     def mistakes(self) -> Iterable[str]:
-        """Yield a sentence for each probable mistake in settings of the project or a spider."""
+        """Yield a sentence for each setting of the project or of a spider that may be a mistake."""
         yield from super().mistakes()
         settings = _settings_of(self.words)
         add_ons = settings.getdict("ADDONS")
@@ -86,16 +86,24 @@ class ProjectWorld(World):
 
 
 def world_of(settings: Settings, given: Words) -> World:
-    """Return the world of a project with these `settings`, and with the `given` ones, which win."""
+    """Return the `World` of a project.
+
+    Args:
+        settings: the settings of the project.
+        given: the settings of `-s`, which replace those of the project.
+    """
     settings.setdict(given, "cmdline")
     return ProjectWorld(settings)
 
 
 def _settings_of(words: Words) -> Settings:
-    """Return the project's settings or, without a project, Scrapy's defaults and the `-s` options.
+    """Return all settings of a run.
 
-    In the second case, the storage is memory unless a path is set. SQLite's default path would be
-    in the project of the working directory, which only `scrapy robots` uses.
+    Args:
+        words: the settings of a project or, without a project, the settings of `-s` alone. In the
+            second case, Scrapy's default settings are added. The storage is then memory in place of
+            SQLite, unless the path of a SQLite file is set. The default path would be in the
+            project of the working directory, and only `scrapy robots` may use that project.
     """
     if isinstance(words, Settings):
         return words
@@ -108,7 +116,7 @@ def _settings_of(words: Words) -> Settings:
 
 
 def opened_storage(words: Words) -> tuple[Storage, str]:
-    """Open the storage that the settings name. Return it, and words for its place.
+    """Open the storage that the settings name; return it, and its place in words.
 
     Raises:
         CommandError: nothing is stored between runs, or the storage cannot be opened.
@@ -117,7 +125,8 @@ def opened_storage(words: Words) -> tuple[Storage, str]:
     gbot = GbotSettings.of(settings)
     try:
         choice = choice_of(gbot, Crawler(Spider, settings))
-        if choice.file is not None and not choice.file.exists():  # The path may be mistyped.
+        # A file that does not exist is not created, because its path may be mistyped.
+        if choice.file is not None and not choice.file.exists():
             raise StorageError(f"{choice.file} does not exist")  # noqa: TRY301  It is handled below.
         storage = choice.opens()
     except Exception as error:
@@ -138,8 +147,9 @@ def run_in_crawl(words: Words, work: Callable[[RobotsFiles], Awaitable[_T]]) -> 
 
     Raises:
         CommandError: the crawl cannot run.
-        KeyboardInterrupt: Ctrl-C was pressed, or SIGTERM came. Then SIGTERM is the argument.
-        Exception: whatever `work` raises.
+        KeyboardInterrupt: the user has pressed Ctrl-C, or the process got SIGTERM. In the second
+            case, the argument of the exception is the number of SIGTERM.
+        Exception: `work` has raised this exception.
     """
     robots_logger.setLevel("ERROR")  # Sub-commands write these warnings in their own words.
     try:
@@ -183,22 +193,27 @@ def run_in_crawl(words: Words, work: Callable[[RobotsFiles], Awaitable[_T]]) -> 
 
 
 class _ErrandSpider(Spider):
-    """Does the work of a sub-command, and yields no request."""
+    """A spider that does the work of a sub-command, and makes no requests itself.
+
+    Attributes:
+        errand: the work.
+    """
 
     name = "robots"
     errand: Callable[[Crawler], Awaitable[None]]
 
     async def start(self) -> AsyncIterator[Any]:
-        await pause(0)  # Scrapy sets its handlers of signals when the reactor starts.
+        await pause(0)  # Scrapy installs its signal handlers when the reactor starts.
         await self.errand(self.crawler)
         return
-        yield  # This makes the method an iterator.
+        yield  # Because of this line, the method is an asynchronous generator.
 
 
 def _process_of(settings: Settings) -> CrawlerProcess | AsyncCrawlerProcess:
-    """Return the process that runs crawls with the reactor of the settings, or without one.
+    """Return the object that runs the crawl.
 
-    Some download handlers need a running asyncio loop when they are made.
+    Some download handlers need a running asyncio loop when they are made. Therefore the object is
+    an `AsyncCrawlerProcess` if the settings name the asyncio reactor, or no reactor.
     """
     # Older versions of Scrapy lack this setting.
     has_reactor = settings.getbool("TWISTED_REACTOR_ENABLED", True)
@@ -215,7 +230,8 @@ def _for_errands(settings: Settings) -> tuple[Settings, type[Fetcher]]:
     others = {name: order for name, order in addons if load_object(name) is not Addon}
     settings.set("ADDONS", others, "cmdline")
     fetcher_cls = Fetcher
-    for path in settings.getdict("DOWNLOADER_MIDDLEWARES"):  # It may be a subclass of ours.
+    # A subclass of this plugin's middleware may have another class of fetchers.
+    for path in settings.getdict("DOWNLOADER_MIDDLEWARES"):
         fetcher_cls = getattr(load_object(path), "fetcher_cls", fetcher_cls)
     return settings, fetcher_cls
 
@@ -233,10 +249,10 @@ class ProjectCrawl:
     async def states_of(
         self, origins: Collection[Origin], *, fresh: bool = False
     ) -> dict[Origin, RobotsState]:
-        """Look up the robots.txt files of `origins` at the same time.
+        """Look up the robots.txt files of `origins` at the same time, and return their states.
 
-        If `fresh`, fetch each of them. Otherwise fetch only those that are not in the storage, or
-        whose stored answer is too old.
+        If `fresh`, fetch each file. Otherwise fetch only files that are not in the storage, or
+        whose entry in the storage is too old.
         """
         lookups = [deferred_from_coro(self._look_up(origin, fresh=fresh)) for origin in origins]
         states = await maybe_deferred_to_future(gatherResults(lookups, consumeErrors=True))
@@ -244,19 +260,23 @@ class ProjectCrawl:
         return dict(zip(origins, states, strict=True))
 
     async def _look_up(self, origin: Origin, *, fresh: bool) -> RobotsState:
-        """Look up a robots.txt in the storage. Fetch it if `fresh` or if no answer is good."""
+        """Look up the robots.txt of `origin` in the storage, and return its state.
+
+        If `fresh`, or if the storage has no entry or only one that is too old, fetch the file and
+        store it.
+        """
         policy = self._settings.policy
         entry = await self._storage.get(str(origin))
-        # The name of the storage, if the answer comes from there.
+        # The name of the storage; None if the file is fetched now.
         storage: str | None = self._settings.storage
         if fresh or entry is None or time.time() >= decide(entry, time.time(), policy).ask_at:
             entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
-            # There is no lease, so this only stores the entry.
+            # This call has no lease to release, so it only stores the entry.
             await self._storage.store_and_release(str(origin), entry)
             storage = None
         decision = decide(entry, time.time(), policy)
         if entry.outage is not None and decision.copy is not None:
-            storage = self._settings.storage  # The fetch failed; an older answer counts.
+            storage = self._settings.storage  # The fetch has failed, so the stored copy counts.
         override = self._overrides.of(origin, time.time())
         return RobotsState(origin.robots_url, decision, entry, origin, override, storage)
 

@@ -1,6 +1,7 @@
 """Add the command `scrapy robots`, with Scrapy's own options and the settings of the project.
 
-Every `scrapy` command imports this module, so the module imports little.
+Whenever a `scrapy` command starts, Scrapy imports this module. So that the other commands stay
+fast, this module imports the rest of the package only when `scrapy robots` runs.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from scrapy.commands import ScrapyCommand
 class RobotsCommand(ScrapyCommand):
     """The command `scrapy robots`. The entry point `scrapy.commands` names this class."""
 
-    requires_crawler_process = False  # A sub-command makes its own if it needs one.
+    # Scrapy need not make a crawler process. Sub-commands that need one make it themselves.
+    requires_crawler_process = False
 
     def syntax(self) -> str:
         """Return the part of the usage line that follows "scrapy robots"."""
@@ -39,11 +41,11 @@ class RobotsCommand(ScrapyCommand):
         super().process_options(args, opts)
 
     def run(self, args: list[str], opts: Namespace) -> None:
-        """Run the sub-command, and set `exitcode`, also if the user has made a mistake."""
+        """Run the sub-command, and set `exitcode` to its exit status, even if it has failed."""
         self.exitcode = import_module(".command", __package__).main(
             [*args, *(opts.subcommand or [])], prog="scrapy robots", world_of=self._world
         )
 
     def _world(self, given: Mapping[str, str]) -> object:
-        """Return the world of the project. `given` has the settings of `-s`."""
+        """Return the `World` of the project, with the settings `given` by the option `-s`."""
         return import_module(".project_crawl", __package__).world_of(self.settings, given)

@@ -1,9 +1,10 @@
-"""Make a list of URLs for `audit` from the pages that a sitemap lists.
+"""Read the URLs that `audit` judges from a sitemap, or from all sitemaps in a sitemap index.
 
-A sitemap index is followed. If the first sitemap is a file, the sitemaps that it lists may be files
-beside it, as in the output of a site generator. For `https://a.example/maps/1.xml`, the file
-`maps/1.xml` or `1.xml` in the folder of the first file is read. Any other sitemap is fetched, which
-needs Scrapy. Each sitemap is read as in a crawl, with the same limits.
+The first sitemap is a file or a URL. If it is a file, the sitemaps that it lists may be files in
+the same folder, as in the output of a site generator. For example, if it lists
+`https://a.example/maps/1.xml`, the file `maps/1.xml` in the folder of the first file is read, or if
+that does not exist, the file `1.xml`. If neither exists, the sitemap is fetched, which needs
+Scrapy. Each sitemap is read as in a crawl, with the same limits.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from ..sitemaps.reader import MAX_BYTES, SitemapReader
 from .ending import CommandError, interruptible
 from .world import RobotsFiles
 
-MOST_SITEMAPS = 50_000  # One sitemap index may list this many.
+MOST_SITEMAPS = 50_000  # At most this many sitemaps are read. One sitemap index may list as many.
 _ROWS = 2_000  # At most this many URLs are judged at a time.
-_HEAD = 512  # Gzip or markup is looked for in this many bytes.
+_HEAD = 512  # A file is a sitemap if gzip data or markup begins in this many bytes.
 _MARKUP = (b"<", b"\xff\xfe<\0", b"\xfe\xff\0<")
 _GZIP = b"\x1f\x8b"
 _LISTS = (".csv", ".jsonl")
@@ -34,7 +35,7 @@ def is_sitemap(name: str, file: Any) -> bool:
         return False
     try:
         head: bytes = file.peek(_HEAD)
-    except OSError:  # Another error follows when the file is read as a list of URLs.
+    except OSError:  # The same error will be reported when the file is read as a list of URLs.
         return False
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     return head.startswith(_GZIP) or text.startswith(_MARKUP)
@@ -46,17 +47,25 @@ class _Sitemap(NamedTuple):
 
 
 class SitemapList:
-    """The list of URLs of a sitemap, while it is read.
+    """The URLs of the pages in a sitemap, and in the sitemaps that it lists.
 
     Attributes:
-        names: the names of the columns.
-        left_out: how many entries have no usable URL.
-        listed: the URLs of the sitemaps that were found.
+        names: the names of the columns. There is one column, for the URL.
+        left_out: how many entries so far have no usable URL.
+        listed: the URLs of the sitemaps that were found so far.
         troubles: a text for each sitemap that could not be read, with the reason.
     """
 
     def __init__(self, name: str, file: Any = None) -> None:
-        """Take the URL of a sitemap, or the name of a file and the open file."""
+        """Begin with the first sitemap.
+
+        Args:
+            name: the URL of the sitemap, or the path of its file.
+            file: the open file; None if `name` is a URL.
+
+        Raises:
+            CommandError: the file cannot be read.
+        """
         self.names = [URL]
         self.left_out = 0
         self.listed: list[str] = []
@@ -75,11 +84,12 @@ class SitemapList:
             self._folder = Path(name).parent
             first = _Sitemap(name, Path(name))
         self._waiting = deque([first])
-        self._met = {name}  # URLs
+        self._met = {name}  # The URLs of the sitemaps that were found, each of which is read once.
+        # For each file that was found by the last part of a URL alone, the whole URL.
         self._urls_of_files: dict[Path, str] = {}
 
     def has_to_fetch(self) -> bool:
-        """Return whether a sitemap has to be fetched, because it is not a file."""
+        """Return whether the first sitemap, or one that it lists, is not a file."""
         if self._folder is None:
             return True
         reader = SitemapReader(self._body)
@@ -93,7 +103,10 @@ class SitemapList:
         return False
 
     async def pieces(self, files: RobotsFiles | None) -> AsyncIterator[list[Row]]:
-        """Yield the pages, some at a time. `files` fetches the sitemaps that are not files.
+        """Yield the URLs of the pages as rows, some at a time.
+
+        Args:
+            files: fetches the sitemaps that are not files. If it is None, they are not read.
 
         Raises:
             CommandError: the first sitemap cannot be read.
@@ -137,7 +150,7 @@ class SitemapList:
             raise CommandError(f"{sitemap.path}: {error.strerror}") from None
 
     def _rows(self, sitemap: _Sitemap, reader: SitemapReader) -> Iterator[list[Row]]:
-        """Yield the pages of one sitemap. The sitemaps that it lists are read later."""
+        """Yield the pages in one sitemap as rows. The sitemaps in it are added for later."""
         rows: list[Row] = []
         for entry in reader:
             if entry is None:
@@ -157,7 +170,7 @@ class SitemapList:
         yield rows
 
     def _add(self, url: str) -> None:
-        """Add a sitemap that another one lists, unless it was added before."""
+        """Add the sitemap at `url`, which another sitemap lists, unless it was added before."""
         if url in self._met:
             return
         self.listed.append(url)
@@ -176,9 +189,10 @@ class SitemapList:
         self._waiting.append(_Sitemap(url, path))
 
     def _file_of(self, url: str) -> Path | None:
-        """Return the path of the file for a sitemap; None if there is none.
+        """Return the path of the file for the sitemap at `url`; None if there is no file.
 
-        A file in the first file's folder is used for only one URL.
+        Two URLs may have the same last part, as `/a/1.xml` and `/b/1.xml` do. A file that is found
+        by the last part alone is used only for the first of these URLs.
         """
         if self._folder is None:
             return None

@@ -1,7 +1,7 @@
 """Describe the state of a site's robots.txt for programs and for people, and judge URLs by it.
 
-`project_crawl` looks the robots.txt up, and `cache` reads it from the storage. Only these two
-modules import this module at run time, so a run on files does not load it.
+`project_crawl` gets the state by a look-up, and `cache` from the storage. Only these two modules
+import this module at run time. So it is not loaded if a sub-command only reads files.
 """
 
 from __future__ import annotations
@@ -20,20 +20,22 @@ from ..policy.outages import REFUSALS, Copy, Decision, Entry, Kind, State, span
 from ..policy.overrides import Override
 from ..policy.verdicts import judge_url
 
-# This takes the place of a missing copy.
+# This takes the place of a copy if there is none.
 _NO_COPY = Copy(Kind.NONE, 0, "", b"", False, "", 0.0, 0.0)
 
 
 class RobotsState(NamedTuple):
     """The state of a site's robots.txt.
 
+    A *copy* is the last robots.txt, or other definite response, that a server has sent.
+
     Attributes:
         where: the URL of the robots.txt.
-        decision: the meaning of the entry now.
-        entry: the entry of the site, as in the storage.
+        decision: what `entry` means now: rules, full allow or full disallow.
+        entry: the copy and the failures since then, as in the storage.
         origin: the origin; None if the name of the entry in the storage is not an origin.
-        override: the override that counts for the site in a crawl; None if there is none.
-        storage: the name of the storage if the answer came from there; None if it was fetched.
+        override: the override that applies to the site in a crawl; None if there is none.
+        storage: the name of the storage if the copy came from there; None if it was fetched now.
     """
 
     where: str
@@ -45,7 +47,7 @@ class RobotsState(NamedTuple):
 
     @property
     def copy(self) -> Copy:
-        """The copy that counts; an empty one if there is none."""
+        """The copy on which the decision is based; an empty copy if there is none."""
         return self.decision.copy or _NO_COPY
 
     @property
@@ -82,16 +84,16 @@ class RobotsState(NamedTuple):
 
     @property
     def is_unreachable(self) -> bool:
-        """Whether the policy decides, because no copy counts."""
+        """Whether the robots.txt is unreachable, and no copy is good enough to be used."""
         return self.decision.copy is None
 
     def verdicts(
         self, url: str, crawler: UserAgent, robotstxt: RobotsTxt
     ) -> tuple[Verdict, Verdict]:
-        """Return the verdict by the robots.txt, and the verdict that counts in a crawl.
+        """Return the verdict of the robots.txt alone, and the verdict that counts in a crawl.
 
-        The verdicts may differ if an override counts for the site. `robotstxt` is the result of
-        parsing `rules`.
+        They may differ if an override applies to the site. `robotstxt` is `self.rules` after
+        parsing.
         """
         rules = robotstxt.rules_for(crawler)
         verdict = judge_url(url, self.decision, rules)
@@ -105,7 +107,7 @@ class RobotsState(NamedTuple):
     def facts(self) -> dict[str, Any]:
         """The facts about the robots.txt, for programs. Times are in seconds.
 
-        They contain the number of bytes of the body in place of the body.
+        The value of "body" is the number of bytes in the body.
         """
         decision = self.decision
         facts: dict[str, Any] = {
@@ -122,7 +124,7 @@ class RobotsState(NamedTuple):
         return facts
 
     def in_words(self) -> Iterator[tuple[str, str]]:
-        """Yield facts about the robots.txt and its source, each as a name and a text."""
+        """Yield the facts about the robots.txt for people, each as a name and a text."""
         decision, copy, outage = self.decision, self.entry.copy, self.entry.outage
         words = f"{decision.state.value}{' for now' * decision.temporary}: {decision.why}"
         if self.storage is not None:

@@ -1,8 +1,11 @@
-"""Finds the spiders of a project whose own ADDONS leave out the add-on.
+"""Finds the spiders of a project whose own ADDONS lack this plugin's add-on.
 
-A spider's ADDONS replace the project's. A crawl of that spider runs none of the plugin's code, so
-its log cannot warn of it. The files of spiders are parsed and not imported, so only an ADDONS that
-is written out in `custom_settings` is found.
+If a spider has ADDONS in its `custom_settings`, they replace the ADDONS of the project. If they
+lack the add-on, a crawl of the spider runs none of the plugin's code, so the plugin cannot warn of
+this in the log. Therefore the command warns of it.
+
+The files of spiders are parsed and not imported. So only ADDONS that are written as a dict in the
+class of the spider are found.
 """
 
 from __future__ import annotations
@@ -13,11 +16,11 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-_ADD_ON = ("scrapy_gbot_robots.Addon", "Addon")  # Its path, or its name after an import.
+_ADD_ON = ("scrapy_gbot_robots.Addon", "Addon")  # A spider may name its path or import the class.
 
 
 def without_add_on(modules: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence for each class in `modules` whose `ADDONS` leave the add-on out."""
+    """Yield a warning for each spider class in `modules` whose own `ADDONS` lack the add-on."""
     for path in _files(modules):
         for node in ast.walk(_tree_of(path)):
             if isinstance(node, ast.ClassDef) and _leaves_it_out(node):
@@ -30,7 +33,8 @@ def without_add_on(modules: Iterable[str]) -> Iterator[str]:
 
 def _tree_of(path: Path) -> ast.Module:
     """Return the syntax tree of a file that contains "ADDONS"; an empty tree for other files."""
-    with suppress(OSError, SyntaxError, ValueError, RecursionError):  # Scrapy reports it.
+    # If the file cannot be read or parsed, Scrapy reports this when it imports the file.
+    with suppress(OSError, SyntaxError, ValueError, RecursionError):
         source = path.read_bytes()
         if b"ADDONS" in source:
             return ast.parse(source)
@@ -68,7 +72,7 @@ def _leaves_it_out(spider: ast.ClassDef) -> bool:
 
 
 def _value_of(settings: object, name: str) -> ast.expr | None:
-    """Return the value of a key in a dict that is written out; None if there is none."""
+    """Return the value of the key `name` in the syntax tree of a dict; None if there is none."""
     if not isinstance(settings, ast.Dict):
         return None
     for key, value in zip(settings.keys, settings.values, strict=True):
@@ -78,7 +82,10 @@ def _value_of(settings: object, name: str) -> ast.expr | None:
 
 
 def _may_be_ours(key: ast.expr | None) -> bool:
-    """Return whether a key may be the add-on. It is None for a dict that `**` includes."""
+    """Return whether a key in the syntax tree of a dict may be the add-on.
+
+    The key is None for the part `**other` of a dict. The keys of `other` are not known.
+    """
     if isinstance(key, ast.Constant):
         return key.value in _ADD_ON
     if isinstance(key, ast.Name):

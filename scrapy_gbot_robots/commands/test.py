@@ -1,7 +1,7 @@
-"""Run `scrapy robots test EXPECTATIONS`, which tests a robots.txt for its owner.
+"""Run `scrapy robots test EXPECTATIONS`, which tests whether a robots.txt does what it should.
 
-Site owners use this sub-command in their own tests. The output shows the deciding line for each
-expectation that is not met.
+The owners of a site write their expectations in a file, such as "allow Googlebot /shop/". For each
+expectation that is not met, the output shows the line of the robots.txt that decides.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _FORM = re.compile(
 
 
 class Expectation(NamedTuple):
-    """An expectation, which is one line of the file.
+    """One line of the file of expectations.
 
     Attributes:
         line: the line number, from 1.
         text: the line without a comment.
         url: the URL or path of a page, or the URL of a sitemap.
-        named_user_agent: the crawler that should be allowed to fetch the page, or should not be
-            allowed; None if `url` is a sitemap that the robots.txt should list.
-        allowed: whether the crawler should be allowed to fetch the page.
+        named_user_agent: the crawler for which the page should be allowed or disallowed; None if
+            `url` is a sitemap that the robots.txt should list.
+        allowed: whether the page should be allowed.
     """
 
     line: int
@@ -63,7 +63,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
-    """Test the expectations. Return FOUND if one of them is not met, and otherwise FINE."""
+    """Test the expectations, and return the exit status.
+
+    The status is FOUND if one of the expectations is not met, and otherwise FINE.
+    """
     (robots,) = versions([options.robots], world, err)
     expectations = [*_expectations(options.expectations, robots)]
     if not expectations:
@@ -101,10 +104,10 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
 
 
 def _expectations(where: str, robots: RobotsFile | RobotsState) -> Iterator[Expectation]:
-    """Yield the expectations in a file.
+    """Yield the expectations in the file `where`, which is "-" for standard input.
 
     Raises:
-        CommandError: a line is not an expectation.
+        CommandError: a line is not an expectation, or its URL is not for the site of `robots`.
     """
     file = read(where).decode("utf-8-sig", "surrogateescape")
     for number, raw in enumerate(file.splitlines(), 1):

@@ -1,9 +1,9 @@
-"""Give a sub-command its settings, the name of its crawler, and a way to fetch files.
+"""Define the `World` of a sub-command, from which it gets its settings and files.
 
-A sub-command gets these from its `World`. Outside a Scrapy project, a world has only the settings
-of `-s`, and a sub-command that reads files does not import Scrapy. The class for the world of a
-project is in `project_crawl`. The same module fetches files and opens storages. It is imported on
-first use.
+The world also has the name of the crawler for which URLs are judged. The class `World` is for runs
+outside a Scrapy project, which have only the settings of `-s`. Its subclass for runs in a project
+is in the module `project_crawl`. That module also fetches files and opens storages. Because it
+imports Scrapy, it is imported only when it is needed.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# Scrapy's settings that name the crawler, with the stronger one at the beginning.
+# Scrapy's settings that name the crawler. If both are set, the first one counts.
 _OWN_NAMES = ("ROBOTSTXT_USER_AGENT", "USER_AGENT")
 
 
 class RobotsFile:
-    """A robots.txt in a file. Its rules decide, whatever the file contains.
+    """A robots.txt in a file. In contrast to a site's robots.txt, its rules always decide.
 
     Args:
-        where: the path; "-" for standard input.
-        body: the content.
+        where: the path of the file; "-" for standard input.
+        body: the content of the file.
     """
 
     origin: None = None
@@ -60,7 +60,7 @@ class RobotsFile:
         return {"file": self.where}
 
     def in_words(self) -> Iterable[tuple[str, str]]:
-        """Return no facts, because people already see the name of the file."""
+        """Return no facts for people, because they see the name of the file anyway."""
         return ()
 
     def verdicts(
@@ -77,10 +77,10 @@ class RobotsFiles(Protocol):
     async def states_of(
         self, origins: Collection[Origin], *, fresh: bool = False
     ) -> dict[Origin, RobotsState]:
-        """Look up the robots.txt files of `origins` at the same time.
+        """Look up the robots.txt files of `origins` at the same time, and return their states.
 
-        If `fresh`, fetch each of them. Otherwise fetch only those that are not in the storage, or
-        whose stored answer is too old.
+        If `fresh`, fetch each file. Otherwise fetch only files that are not in the storage, or
+        whose entry in the storage is too old.
         """
 
     async def body_of(self, url: str) -> bytes:
@@ -91,10 +91,11 @@ class RobotsFiles(Protocol):
 
 
 class World:
-    """The world outside a Scrapy project.
+    """Gives a sub-command its settings and files, outside a Scrapy project.
 
     Attributes:
-        words: the settings as users write them.
+        words: the settings of `-s` by name, with their values as text. In a subclass, all settings
+            of a project.
     """
 
     def __init__(self, words: Words) -> None:
@@ -118,7 +119,7 @@ class World:
         return RobotsTxt.parse(body, max_bytes=self.max_bytes)
 
     def mistakes(self) -> Iterable[str]:
-        """Return a sentence for each setting that is probably a mistake, such as a misspelt one."""
+        """Return a sentence for each setting that is probably a mistake, such as a wrong name."""
         if not self.words:
             return ()
         sentences: Iterable[str] = self._settings_module.mistakes(self.words)
@@ -126,9 +127,9 @@ class World:
 
     @property
     def named_user_agent(self) -> NamedUserAgent:
-        """The crawler for which URLs are judged if `--user-agent` names none.
+        """The crawler for which URLs are judged without the option `--user-agent`.
 
-        A setting names this crawler. If no setting does, the crawler is "*".
+        It is the crawler that the settings name or, if they name none, "*".
         """
         user_agents: Sequence[str] = ()
         if self.words:
@@ -147,16 +148,17 @@ class World:
         return NamedUserAgent.of("*", NOBODY)
 
     def run(self, work: Callable[[RobotsFiles], Awaitable[_T]]) -> _T:
-        """Let `work` look up robots.txt files as a crawl would, and return its result.
+        """Run `work` with an object that fetches files, and return the result of `work`.
 
-        Raises the exceptions of `project_crawl.run_in_crawl`, and CommandError if Scrapy is not
-        installed.
+        Raises:
+            CommandError: Scrapy is not installed.
+            Exception: `project_crawl.run_in_crawl` has raised it.
         """
         result: _T = self._crawls().run_in_crawl(self.words, work)
         return result
 
     def storage(self) -> tuple[Storage, str]:
-        """Open the storage that the settings name. Return it, and words for its place.
+        """Open the storage that the settings name; return it, and its place in words.
 
         Raises:
             CommandError: nothing is stored between runs, or the storage cannot be opened.
@@ -166,12 +168,16 @@ class World:
 
     @property
     def _settings_module(self) -> Any:
-        """The module of the settings. It is imported late, because the import takes long."""
+        """The plugin's module `settings`. It is imported late, because its import takes long."""
         return import_module("..settings", __package__)
 
     @staticmethod
     def _crawls() -> Any:
-        """Import the module that needs Scrapy. Raise CommandError if Scrapy is not installed."""
+        """Return the module `project_crawl`, which needs Scrapy.
+
+        Raises:
+            CommandError: Scrapy is not installed.
+        """
         try:
             return import_module(".project_crawl", __package__)
         except ModuleNotFoundError as error:
