@@ -1,7 +1,7 @@
 """Google's robots.txt semantics for Scrapy: spiders obey a robots.txt as Googlebot does.
 
-Importing this package loads neither scrapy, twisted nor redis, because each public name is loaded
-on first use (PEP 562).
+Importing this package does not import scrapy, twisted or redis. The module of a public name is
+imported when the name is used for the first time (PEP 562).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 __version__ = "1.0.0rc1"
 
-# The classes that users name in their code.
+# The classes that users import in their code, each with the module that contains it.
 _HOME = {
     "Addon": "addon",
     "Answer": "obeying.answer",
@@ -36,7 +36,8 @@ _HOME = {
     "Verdict": "core.verdict",
 }
 
-# The classes that only the add-on or a settings file names; `components` has them all.
+# Classes that a settings file may name, and that users do not import. The module `components`
+# contains them.
 _COMPONENTS = {
     "RobotsReport",
     "RobotsScheduler",
@@ -81,7 +82,7 @@ def __getattr__(name: str) -> object:
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f".{home}", __name__), name)
-    globals()[name] = value  # The next use finds the name without this function.
+    globals()[name] = value  # From now on, Python finds the name without this function.
     return value
 
 

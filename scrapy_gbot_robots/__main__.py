@@ -1,22 +1,30 @@
-"""`gbot-robots` and `python -m scrapy_gbot_robots`: the command without a Scrapy project."""
+"""Run the command `gbot-robots`, which is also `python -m scrapy_gbot_robots`.
+
+The command does not need a Scrapy project.
+"""
 
 from __future__ import annotations
 
 import sys
 
-_INTERRUPTED = 130  # The exit status of a shell after Ctrl-C.
+_INTERRUPTED = 130  # A shell has this exit status after a command that Ctrl-C has ended.
 
 try:
     from .commands.command import main
-except KeyboardInterrupt:  # Ctrl-C was pressed while modules were loaded.
+except KeyboardInterrupt:  # The user has pressed Ctrl-C while modules were being imported.
     sys.exit(_INTERRUPTED)
 
 
 def console(prog: str = "gbot-robots") -> None:
-    """Run the command, and end the process with its exit status."""
+    """Run the command, and end the process with its exit status.
+
+    Args:
+        prog: the name of the program in its help texts.
+    """
     try:
         sys.exit(main(prog=prog))
-    except KeyboardInterrupt:  # Sub-commands handle Ctrl-C, so none was running.
+    # A sub-command handles Ctrl-C itself. This exception comes from the code around it.
+    except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
 
 

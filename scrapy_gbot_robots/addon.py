@@ -1,4 +1,7 @@
-"""The add-on: `ADDONS = {"scrapy_gbot_robots.Addon": 500}` switches on the whole plugin."""
+"""The Scrapy add-on of the plugin.
+
+`ADDONS = {"scrapy_gbot_robots.Addon": 500}` in a project's settings enables the whole plugin.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +24,22 @@ from .settings import GbotSettings, is_enabled, warn_of_mistakes
 from .sitemaps.discovery import SitemapDiscovery
 from .sitemaps.middlewares import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
 
-# Scrapy's own middleware, by its path in Scrapy's default settings.
+# The path of Scrapy's own robots.txt middleware, as in DOWNLOADER_MIDDLEWARES_BASE.
 STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
-POSITION = 100  # The place of that middleware in Scrapy's default settings.
+POSITION = 100  # The position of this middleware in DOWNLOADER_MIDDLEWARES_BASE.
 
+# The components that the add-on enables. Each row has a setting of Scrapy, a class to add to this
+# setting, and the position of the class in it.
 COMPONENTS = (
-    ("EXTENSIONS", RobotsRecord, 0),  # It is off unless GBOT_ROBOTS_RECORD is set.
+    ("EXTENSIONS", RobotsRecord, 0),  # It does nothing unless GBOT_ROBOTS_RECORD is set.
     ("EXTENSIONS", RobotsReport, 0),
     ("EXTENSIONS", SitemapDiscovery, 0),
-    # It is off unless GBOT_ROBOTS_PAGE_RULES is on.
+    # It does nothing unless GBOT_ROBOTS_PAGE_RULES is True.
     ("SPIDER_MIDDLEWARES", PageRulesMiddleware, 940),
-    # This middleware is next to the spider, so no other middleware gets requests that it drops.
+    # No other spider middleware is nearer to the spider. So if it drops a request, no other
+    # middleware gets the request.
     ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),
-    # This middleware is nearer to the engine than those that retry, redirect or forbid requests.
+    # The middlewares that retry, redirect or forbid requests are nearer to the downloader.
     ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),
 )
 
@@ -41,15 +47,17 @@ logger = logging.getLogger(__name__)
 
 
 class Addon:
-    """Switches on all parts of the plugin, and `ROBOTSTXT_OBEY`."""
+    """Enables all components of the plugin, and sets `ROBOTSTXT_OBEY` to True."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Change `settings`. A `ROBOTSTXT_OBEY` that the user has set stays.
+        """Change `settings` so that the crawl uses the plugin.
 
-        The plugin's robots.txt middleware replaces Scrapy's, and the scheduler gets a front, in
-        which requests wait for their robots.txt. With `GBOT_ROBOTS_ENABLED = False` the settings
-        stay as they are, except that Scrapy's middleware replaces the project's own subclasses of
-        the plugin's middleware.
+        The plugin's robots.txt middleware replaces Scrapy's. `SCHEDULER` is replaced by a subclass
+        of the same scheduler, in which requests wait until their robots.txt is known.
+        `ROBOTSTXT_OBEY` becomes True, unless the user has set it.
+
+        With `GBOT_ROBOTS_ENABLED = False`, nothing is changed, with one exception. If the project
+        has its own subclass of the plugin's middleware, Scrapy's middleware replaces this subclass.
 
         Raises:
             ValueError: one of the plugin's settings has a wrong value.
@@ -69,18 +77,20 @@ class Addon:
         else:
             level = logging.WARNING
             if settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]:
-                level = logging.INFO  # A spider's own setting is a decision, not a mistake.
+                # The setting in a spider is intentional, so it needs no warning.
+                level = logging.INFO
             logger.log(
                 level,
                 "ROBOTSTXT_OBEY is False: this crawl obeys neither robots.txt nor "
                 "GBOT_ROBOTS_OVERRIDES, though the scrapy-gbot-robots add-on is on",
             )
-            warn_of_mistakes(settings)  # Otherwise the middleware, which is off now, logs these.
+            # Usually the plugin's middleware does this, but Scrapy does not enable it now.
+            warn_of_mistakes(settings)
         self._replace_middleware(settings)
 
     @staticmethod
     def _leave_it_to_scrapy(settings: BaseSettings) -> None:
-        """Put Scrapy's middleware in the place of each subclass of the plugin's middleware."""
+        """Replace each of the project's subclasses of the plugin's middleware by Scrapy's own."""
         middlewares = settings.getdict("DOWNLOADER_MIDDLEWARES")
         for name, at in [*middlewares.items()]:
             cls = _loaded(name)
@@ -105,12 +115,17 @@ class Addon:
 
     @staticmethod
     def _replace_middleware(settings: BaseSettings) -> None:
-        """Put the plugin's middleware in the place of Scrapy's, if the settings allow that."""
-        middlewares: dict[Any, int | None] = {STOCK: None}  # The new value of the setting.
-        position: int | None = POSITION  # The place of Scrapy's middleware.
-        # The places of our middleware and its subclasses; None for one that is switched off.
+        """Replace Scrapy's middleware by the plugin's middleware, at the same position.
+
+        If the project has a subclass of the plugin's middleware in `DOWNLOADER_MIDDLEWARES`, the
+        subclass is used. If the project has switched these middlewares off there, a warning is
+        logged.
+        """
+        middlewares: dict[Any, int | None] = {STOCK: None}  # The new DOWNLOADER_MIDDLEWARES.
+        position: int | None = POSITION  # The position of Scrapy's middleware.
+        # The positions of the plugin's middleware and its subclasses. None means "switched off".
         ours: list[int | None] = []
-        others: list[str] = []  # The paths of other subclasses of Scrapy's middleware.
+        others: list[str] = []  # The paths of all other subclasses of Scrapy's middleware.
         for name, at in settings.getdict("DOWNLOADER_MIDDLEWARES").items():
             cls = _loaded(name)
             if cls is RobotsTxtMiddleware:
@@ -145,16 +160,20 @@ class Addon:
 
 
 def _keep_priority(settings: BaseSettings, name: str, value: object) -> None:
-    """Set `name` at the priority that it has, because a lower priority would have no effect."""
+    """Set `name` to `value`, with the priority that the present value of the setting has.
+
+    With a lower priority, the new value would have no effect.
+    """
     settings.set(name, value, settings.getpriority(name) or 0)
 
 
 def _loaded(name: Any) -> Any:
-    """Return the component with the path `name`; `name` itself if it cannot be loaded.
+    """Return the class whose path is `name`. If it cannot be imported, return `name`.
 
-    A wrong path is not an error here, because Scrapy does not load a component that is off.
+    A component that is switched off may have a wrong path, because Scrapy does not import it. So
+    this function raises no exception. If the component is on, Scrapy raises one later.
     """
     try:
         return load_object(name)
-    except Exception:  # If the component is on, Scrapy will raise the same exception.
+    except Exception:
         return name

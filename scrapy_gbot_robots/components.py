@@ -1,7 +1,8 @@
 """The classes that the add-on puts into a project's settings.
 
-A project without the add-on lists these classes in its own settings, as docs/settings.md shows. A
-project with the add-on needs their paths only to move a class, or to switch it off.
+A project that does not use the add-on names these classes in its settings (docs/settings.md shows
+how). A project that uses the add-on needs their paths only to change the position of a class, or to
+switch it off.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Wait, use threads and run background work, under any reactor and without a reactor.
 
-Under the asyncio reactor, and without a reactor, a coroutine of Scrapy may await only asyncio
-futures. Under another reactor it may await only Deferreds. A coroutine may await everything in this
-module in all three cases.
+Scrapy may run with the asyncio reactor of Twisted, with a different reactor, or without a reactor.
+With a different reactor, its coroutines may await only Deferreds. In the other two cases they may
+await only asyncio futures. The coroutines in this module can be awaited in all three cases.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def reactor() -> Any:
 
 
 async def pause(secs: float) -> None:
-    """Wait for `secs` seconds. A cancelled wait leaves no timer behind."""
+    """Wait for `secs` seconds. If the wait is cancelled, its timer is cancelled as well."""
     if is_asyncio_available():
         await asyncio.sleep(secs)
     else:
@@ -44,31 +44,40 @@ async def pause(secs: float) -> None:
 
 
 class TimeLimit:
-    """A limit on the time of some work. Time in which the limit is lifted does not count.
+    """Limits the time that a coroutine may take.
+
+    The coroutine may lift the limit for a while, and set it again with `begin`.
+
+    Args:
+        secs: the limit in seconds.
 
     Attributes:
-        lift: a function that stops the clock until the next `begin`.
+        lift: a function without arguments that lifts the limit until `begin` is called.
     """
 
     def __init__(self, secs: float) -> None:
         self._secs = secs
         self._is_over = False
         self._work: Any = None
-        self.lift: Callable[[], object] = lambda: None  # `begin` replaces it.
+        self.lift: Callable[[], object] = lambda: None  # `begin` replaces this function.
 
     async def on(self, work: Coroutine[Any, Any, _T], why: str = "") -> _T:
-        """Await `work`, and cancel it when the time is over.
+        """Await `work`, and cancel it when its time is over. Return its result.
 
-        Even with 0 seconds, `work` runs until it first has to wait.
+        Even with a limit of 0 seconds, `work` runs until it has to wait for the first time.
+
+        Args:
+            work: the coroutine.
+            why: the text of the TimeoutError.
 
         Raises:
-            TimeoutError: `work` took longer. The text of the error is `why`.
+            TimeoutError: `work` took longer than the limit.
         """
         self.begin()
         try:
             if is_asyncio_available():
-                # The work runs in the task that awaits it. In another task, its result would wait
-                # for one more turn of the event loop.
+                # `work` is awaited in the current task. If it ran in a new task, the result would
+                # arrive one turn of the event loop later.
                 self._work = asyncio.current_task()
                 return await work
             running: Deferred[_T] = deferred_from_coro(work)  # `work` may lift the limit here.
@@ -84,7 +93,7 @@ class TimeLimit:
                 self._work.uncancel()
 
     def begin(self) -> None:
-        """Start the time, or start it again from the beginning."""
+        """Set the limit. From now on, the work may take the full time."""
         self.lift = call_later(self._secs, self._cancel).cancel
 
     def _cancel(self) -> None:
@@ -93,18 +102,18 @@ class TimeLimit:
 
 
 async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:
-    """Await `work` for at most `secs` seconds, then cancel it.
+    """Await `work` for at most `secs` seconds, and return its result.
 
     Raises:
-        TimeoutError: `work` took longer.
+        TimeoutError: `work` took longer, and was cancelled.
     """
     return await TimeLimit(secs).on(work)
 
 
 class OneThread:
-    """A thread for calls that may take long. It makes one call after another.
+    """A thread that makes calls which may take long, one after another.
 
-    The process can end while a call hangs.
+    The thread is a daemon. So even if a call never returns, the process can end.
     """
 
     def __init__(self) -> None:
@@ -112,9 +121,9 @@ class OneThread:
         self._has_begun = False
 
     async def run(self, func: Callable[..., _T], *args: Any) -> _T:
-        """Call `func` in the thread and return its result.
+        """Call `func` with `args` in the thread, and return its result.
 
-        Cancelling this coroutine does not end the call.
+        If this coroutine is cancelled, the call in the thread still goes on.
         """
         if not self._has_begun:
             self._has_begun = True
@@ -132,7 +141,8 @@ class OneThread:
             except Exception as error:
                 end = over.errback
                 result = error
-            # A RuntimeError means that the event loop is closed, so nothing waits for the result.
+            # A RuntimeError means that the event loop is closed. Then no coroutine waits for the
+            # result.
             with suppress(RuntimeError):
                 call_back(end, result)  # This has no effect if `run` was cancelled.
 
@@ -140,32 +150,35 @@ class OneThread:
         return await maybe_deferred_to_future(over)
 
     def _serve(self) -> None:
-        for call in iter(self._calls.get, None):  # `end` puts the None.
+        for call in iter(self._calls.get, None):  # `end` adds the None, which ends the loop.
             call()
             del call  # Otherwise the arguments would stay in memory until the next call.
 
     def end(self) -> None:
-        """Accept no further calls. The thread still makes the calls that wait."""
+        """Let the thread end after the calls that wait in its queue. Do not call `run` any more."""
         self._calls.put(None)
 
 
-# Several threads that read large files at the same time would compete with the event loop for the
-# GIL, and the event loop would stop for tenths of a second.
+# The thread of `run_in_thread`. There is only one, because several threads that read large files
+# would compete with the event loop for Python's global interpreter lock. The event loop would then
+# stop for tenths of a second.
 _READING = OneThread()
 
 
 async def run_in_thread(func: Callable[..., _T], *args: Any) -> _T:
-    """Call `func`, which computes for a long time, in a thread, and return its result.
+    """Call `func` with `args` in a thread, and return its result.
 
-    The whole process has one thread for this.
+    Use it for a function that computes for milliseconds or longer. All calls in the process share
+    one thread.
     """
     return await _READING.run(func, *args)
 
 
 class Background:
-    """Coroutines that run in the background.
+    """Runs coroutines in the background.
 
-    The garbage collector does not remove them, and `ended` waits for them.
+    It keeps references to the coroutines that run, so that the garbage collector does not remove
+    them.
     """
 
     def __init__(self) -> None:
@@ -174,10 +187,10 @@ class Background:
     def start(
         self, work: Coroutine[Any, Any, None], then: Callable[[], object] = lambda: None
     ) -> None:
-        """Run `work`, log its exception if it raises one, and call `then` when it has ended.
+        """Start `work`, and call `then` when it has ended. If it raises an exception, log that.
 
-        An action that must happen belongs into `then`, not into a `finally` of the coroutine,
-        because a coroutine that is cancelled before its start does not run its `finally`.
+        Code that must run in any case belongs in `then`, and not in a `finally` block of the
+        coroutine. If a coroutine is cancelled before it starts, none of its code runs.
         """
         running = deferred_from_coro(work)
         self._running.add(running)
@@ -191,7 +204,7 @@ class Background:
     def cancel(self) -> None:
         """Cancel all coroutines that still run.
 
-        Call this only once, because a second cancellation would interrupt their clean-up.
+        Call this method only once. A second call would interrupt the clean-up in the coroutines.
         """
         for running in list(self._running):
             running.cancel()

@@ -1,23 +1,29 @@
-"""Counting with bounded memory, and numbers with their nouns."""
+"""Count things in bounded memory, and write numbers with their nouns."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from typing import TypeVar
 
-_EXAMPLES = 2  # for each key
-_MOST_EXAMPLE = 200  # characters
+_EXAMPLES = 2  # the number of examples that are kept for each key
+_MOST_EXAMPLE = 200  # the greatest length of an example, in characters
 
 _K = TypeVar("_K")
 
 
 class Tally(Counter[_K]):
-    """Counts by key. Above `most` keys, the least frequent keys are forgotten; `most / 2` stay.
+    """A `Counter` with a limited number of keys.
+
+    When it has more than `most` keys, it removes the least frequent keys, so that half of `most`
+    remain.
+
+    Args:
+        most: the greatest number of keys.
 
     Attributes:
         examples: up to two examples for each key.
-        exact: True if no key was forgotten. Otherwise counts may be too low, and keys may be
-            missing.
+        exact: True if no key was removed. If it is False, keys may be missing, and counts may be
+            too low.
     """
 
     def __init__(self, most: int = 10_000) -> None:
@@ -27,7 +33,10 @@ class Tally(Counter[_K]):
         self.exact = True
 
     def add(self, key: _K, example: str = "") -> None:
-        """Count `key` once, and keep a few examples of it."""
+        """Add 1 to the count of `key`, and keep `example` if `key` has fewer than two examples.
+
+        For example, `key` may be the reason why a request is forbidden, and `example` its URL.
+        """
         self[key] += 1
         if example:
             examples = self.examples[key]
@@ -42,7 +51,7 @@ class Tally(Counter[_K]):
 
 
 def plural(number: int, noun: str) -> str:
-    """Return a number with its noun: "1 URL", "2 URLs"."""
+    """Return a number and its noun, such as "1 URL" or "2,000 URLs"."""
     if number == 1:
         return f"1 {noun}"
     return f"{number:,} {noun}s"

@@ -1,16 +1,17 @@
 """Access to the parts of Scrapy's engine that are private or may change.
 
-`PARTS` lists these attributes and methods of Scrapy, and describes what a crawl does if one of them
-is missing. When Scrapy changes such a part, only this module has to change, with two exceptions:
+A *part* is an attribute or a method of Scrapy, for example `engine._slot`. `PARTS` lists all parts
+that this plugin uses, and describes what happens to a crawl if one of them is missing. When a new
+version of Scrapy changes a part, only this module has to change, with two exceptions:
 obeying/front.py replaces the `mqs` of a scheduler, and obeying/crawl_delay.py sets the `delay` and
 the `jitter` of a download slot. Parts are used only while a crawl runs.
 
-A mocked engine, or a user's own downloader, may lack a part. In this case a function does nothing,
-or returns a value that means "no", unless its docstring states otherwise. If Scrapy's own class
-lacks a part, one warning is logged (`warn_of_missing_parts`).
+A mocked engine in a user's tests, or a user's own downloader, may lack a part. Unless its docstring
+states otherwise, a function of this module then does nothing, or returns None, False or an empty
+collection. If a class of Scrapy lacks a part, one warning is logged (`warn_of_missing_parts`).
 
-In this module, the *room* (obeying/room.py) is the queue in which requests wait for a robots.txt. A
-*slot* is a download slot of Scrapy, usually one for each host.
+In this module, the *room* (obeying/room.py) is the place where requests wait until the robots.txt
+of their site is known. A *slot* is a download slot of Scrapy. Usually there is one for each host.
 
 While a crawl runs, this module replaces two methods on the objects of that crawl:
 
@@ -64,25 +65,29 @@ _T = TypeVar("_T")
 
 logger = logging.getLogger(__name__)
 
-# `scrapy view` is not in this list because its class is derived from the class of `scrapy fetch`.
+# The modules of Scrapy's commands that fetch only a few pages. `scrapy view` is not in this list
+# because its class is derived from the class of `scrapy fetch`.
 _FETCH_FEW_PAGES = ("scrapy.commands.check", "scrapy.commands.fetch", "scrapy.commands.parse")
 
-# The request.meta key of the `Exchange` that may stop the download of this request.
+# In the meta of a request for a robots.txt, the `Exchange` (fetching/exchange.py) is under this
+# key. It may stop the download.
 LISTENER = "gbot_robots_listener"
 
-# These handlers of Scrapy open at most CONCURRENT_REQUESTS connections. Unlike Scrapy's default
-# handler, they do not flag a response as "partial" if no header marks the end of its body, and they
-# do not remove the headers that mark the end.
+# These download handlers of Scrapy open at most CONCURRENT_REQUESTS connections. They also differ
+# from Scrapy's default handler in two points. They do not add the flag "partial" to a response in
+# which no header marks the end of the body, and they keep the headers that mark the end.
 _BOUNDED = {"AiohttpDownloadHandler", "HttpxDownloadHandler"}
 
 _NO_PART = object()
 _USER_AGENT = b"User-Agent"
 
-_ONLY_SLOT = "*"  # the key of all requests if slots are not apart; not a valid host
+# All requests have this slot key if the slots are not known. It is not a valid host, so no real
+# slot has it.
+_ONLY_SLOT = "*"
 
 
 class _IdleSlot(NamedTuple):
-    """A stand-in for a download slot that does not exist yet."""
+    """Stands for a download slot that does not exist yet. It is idle and has no limits."""
 
     active: tuple[()] = ()
     queue: tuple[()] = ()
@@ -94,11 +99,14 @@ _IDLE_SLOT: Any = _IdleSlot()
 _NO_SLOTS: dict[str, Any] = {}
 _OF_A_SLOT = ("active", "queue", "delay", "concurrency")  # The room reads these attributes.
 
-# The room may replace these queues of Scrapy, because it returns requests in the same order.
+# In place of one of these queues of Scrapy, the requests may wait in the room, because the room
+# returns requests in the same order.
 _PRIORITY_QUEUES = (DownloaderAwarePriorityQueue, ScrapyPriorityQueue)
 _MEMORY_QUEUES = (FifoMemoryQueue, LifoMemoryQueue)
 
-_MOST_SENT = 25  # Middlewares may send a robots.txt request again until it was sent this often.
+# A robots.txt request is sent at most this many times if downloader middlewares send it again, for
+# example to retry it.
+_MOST_SENT = 25
 
 _RECEIVED = (signals.headers_received, signals.bytes_received)
 _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
@@ -109,11 +117,11 @@ class Part(NamedTuple):
 
     Attributes:
         owner: the path from the crawler to the object that has the part, for example
-            "engine.downloader". The name "*" in a path stands for any one value of a dict.
-        kind: the full name of Scrapy's class of that object. An object of an unrelated class may
-            lack the part.
-        names: the names of the part. Each version of Scrapy has one of them.
-        without: the consequence for a crawl if the part is missing, for the log.
+            "engine.downloader". In this path, "*" means any one value of a dict.
+        kind: the full name of the class of this object in Scrapy. An object of an unrelated class,
+            such as a user's own downloader, may lack the part.
+        names: the names of the part. The name may depend on the version of Scrapy.
+        without: what happens to a crawl if the part is missing. It is written to the log.
     """
 
     owner: str
@@ -123,9 +131,13 @@ class Part(NamedTuple):
 
 
 def _parts(owner: str, kind: str, **without: str) -> list[Part]:
-    """Return a `Part` for each keyword argument, whose value is the consequence of its absence.
+    """Return a `Part` for each keyword argument.
 
-    A part that has two names is passed as "name_or_othername".
+    Args:
+        owner: the `owner` of all these parts.
+        kind: the `kind` of all these parts.
+        **without: `Part.without`, by the name of the part. A part whose name depends on the version
+            of Scrapy is passed as "name_or_othername".
     """
     return [Part(owner, kind, tuple(names.split("_or_")), why) for names, why in without.items()]
 
@@ -214,10 +226,10 @@ PARTS = (
 
 
 def missing_parts(crawler: Crawler) -> list[Part]:
-    """Return the members of `PARTS` that the installed Scrapy lacks.
+    """Return the parts in `PARTS` that the installed Scrapy lacks.
 
-    Objects that do not exist in this crawl, or whose classes are not derived from Scrapy's, are
-    not checked.
+    A part is not checked if its owner does not exist in this crawl, or if the class of its owner is
+    not derived from the class of Scrapy.
     """
     missing: list[Part] = []
     for part in PARTS:
@@ -236,12 +248,12 @@ def missing_parts(crawler: Crawler) -> list[Part]:
 
 
 def warn_of_missing_parts(crawler: Crawler, owner: str = "") -> None:
-    """Log a warning that lists the parts that Scrapy lacks, and the consequences for the crawl.
+    """Log a warning if Scrapy lacks parts. The warning contains the consequences for the crawl.
 
     Args:
         crawler: the crawl.
-        owner: the only `Part.owner` to check. If it is "", all owners are checked except the
-            scheduler and its queues, of which obeying/front.py warns.
+        owner: only parts with this `Part.owner` are checked. If it is "", all parts are checked
+            except the parts of the scheduler and its queues, which obeying/front.py checks.
     """
     missing: list[str] = []
     for part in missing_parts(crawler):
@@ -262,8 +274,9 @@ def warn_of_missing_parts(crawler: Crawler, owner: str = "") -> None:
 def is_for_one_page(crawler: Crawler) -> bool:
     """Whether `scrapy check`, `shell`, `fetch`, `view` or `parse` runs this crawl.
 
-    A person waits for the few pages of such a crawl. The shell is recognised by its
-    DUPEFILTER_CLASS, and the other commands by their replacement of the spider's `start`.
+    These commands fetch one page or a few, and a person waits for the result. The shell is
+    recognised because it sets DUPEFILTER_CLASS. The other commands are recognised because they
+    replace the method `start` of the spider's class.
     """
     if crawler.settings.getpriority("DUPEFILTER_CLASS") == SETTINGS_PRIORITIES["command"]:
         return True
@@ -273,16 +286,16 @@ def is_for_one_page(crawler: Crawler) -> bool:
 
 @cache
 def _has_titled_keys() -> bool:
-    """Whether `Headers` is a dict whose keys are names in bytes, such as b"User-Agent"."""
+    """Whether Scrapy's `Headers` is a dict with keys such as b"User-Agent", in this spelling."""
     return dict.__contains__(Headers({"user-agent": "a"}), _USER_AGENT)
 
 
 def user_agent_of(request: Request) -> str:
     """Return the User-Agent header of `request`, or "" if it has none.
 
-    If possible, this function avoids `request.headers`, which creates an object of 424 bytes in
-    each request. It also avoids the methods of `Headers`, which need 3 microseconds to normalise a
-    name.
+    The function is called for every request, so it avoids two costs if the version of Scrapy allows
+    that. For a request without headers, `request.headers` would create an object of 424 bytes. And
+    each method of `Headers` needs 3 microseconds to normalise the name of a header.
     """
     headers: Any = getattr(request, "_headers", _NO_PART)
     if headers is None:
@@ -300,11 +313,13 @@ def user_agent_of(request: Request) -> str:
 class Overhearing:
     """Lets the `Exchange` of a robots.txt request stop the download of the robots.txt.
 
-    The exchange is in the request's meta, under the key LISTENER. Scrapy sends a signal for the
-    headers and for each piece of a body. A signal handler would run for all requests of the crawl
-    and make them slower. So this class replaces the method that sends signals, and only while a
-    robots.txt is being downloaded. For that request, the project's signal handlers are called as
-    usual, but a `StopDownload` that they raise is ignored, because they mean pages.
+    The exchange is in the meta of the request, under the key LISTENER. Scrapy sends a signal when
+    the headers of a response have arrived, and a signal for each piece of the body. A handler of
+    these signals would be called for all requests of the crawl and make them slower. So this class
+    replaces the method that sends signals, and only while a robots.txt is being downloaded.
+
+    The project's own handlers of these signals are called as usual. But if one of them raises
+    `StopDownload` for a robots.txt, this is ignored, because the handler is written for pages.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -315,12 +330,12 @@ class Overhearing:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Return a context in which exchanges can stop downloads."""
+        """Return a context manager. In its block, exchanges can stop downloads."""
         self._under_way += 1
         now = self._signals.send_catch_log
         first = type(self._signals).send_catch_log.__get__(self._signals)
-        # If other code has restored the original method meanwhile, `_overhear` must be put in place
-        # once more.
+        # Other code may have replaced `send_catch_log` as well, and then restored the original
+        # method. In this case `_overhear` must be set again.
         if not self._is_in_place or now in (self._send, first):
             self._is_in_place = True
             self._send = now
@@ -344,26 +359,27 @@ class Overhearing:
 
 
 class DownloadSlots:
-    """The download slots of a crawl, by their keys.
+    """The download slots of a crawl.
 
     Scrapy's pull request 6931 will replace slots by the scopes of a throttler. This class must then
     use `throttler.get_scopes_key` for `key`, and the load of a scope for `active`.
 
     Attributes:
-        are_apart: True if the downloader chooses the slot of each request. If it is False, all
-            requests are treated as if they were in a single slot without limits.
+        are_apart: True by default, which means that each request is in the slot that the downloader
+            chooses. If it is False, all requests count as if they were in a single slot without
+            limits.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.are_apart = True
         self._crawler = crawler
         self._found_downloader: Any = None
-        # Whether slots have all attributes of `_OF_A_SLOT`; None before the first slot was checked.
+        # Whether a slot has all the attributes in `_OF_A_SLOT`; None before a slot was checked.
         self._fits: bool | None = None
 
     @property
     def by_key(self) -> dict[str, Any]:
-        """The slots of the downloader by key; empty if the downloader has no `slots`."""
+        """The download slots by key; an empty dict if the downloader has no `slots`."""
         slots: dict[str, Any] = getattr(self._downloader(), "slots", _NO_SLOTS)
         return slots
 
@@ -374,10 +390,10 @@ class DownloadSlots:
         return self._found_downloader
 
     def key(self, request: Request) -> str:
-        """Return the key of the slot of `request`.
+        """Return the key of the slot of `request`, for example "example.com".
 
-        All requests have the same key if `are_apart` is False, or if the downloader has no method
-        that computes keys.
+        If `are_apart` is False, or if the downloader has no method that computes keys, the key is
+        the same for all requests.
         """
         key = getattr(self._downloader(), "get_slot_key", None)
         if key is None or not self.are_apart:
@@ -387,7 +403,8 @@ class DownloadSlots:
     def of(self, key: str) -> Any:
         """Return the slot with `key`.
 
-        If this slot does not exist or lacks an attribute, return an idle slot without limits.
+        If this slot does not exist, or lacks an attribute, return an object that has the attributes
+        of an idle slot without limits.
         """
         slot = self.by_key.get(key)
         if slot is None:
@@ -411,23 +428,23 @@ async def send_beside_limits(
 ) -> Response:
     """Send `request` without counting it against CONCURRENT_REQUESTS, and return its response.
 
-    Like `engine.download_async`, this sends the request through the downloader middlewares. Unlike
-    that method, it does not add the request to the engine's and the downloader's sets of active
-    requests, so the engine does not wait for this request when it closes.
+    The request goes through the downloader middlewares, as with `engine.download_async`. But it is
+    not added to the sets of active requests that the engine and the downloader have. So the engine
+    does not wait for it when the crawl closes.
 
     Args:
         crawler: the crawl.
         request: the request.
         secs: the time in seconds that downloader middlewares may take for the request and its
-            response. The time of the download is not part of it.
-        own_meta: the meta of `request` that a middleware may have dropped. If a middleware replaces
-            the request, missing keys are added to the new request.
+            response. The time of the download does not count.
+        own_meta: meta keys and values that the request must have. If a middleware replaces the
+            request, and the new request lacks some of these keys, they are added.
 
     Raises:
-        TimeoutError: middlewares took more time. A middleware may, for example, wait for a page of
-            the same site, while that page waits for this robots.txt.
-        RuntimeError: middlewares have replaced the request too often.
-        Exception: the download or a middleware raised this exception.
+        TimeoutError: the middlewares took longer than `secs`. For example, a middleware may wait
+            for a page of the same site, while that page waits for this robots.txt.
+        RuntimeError: the middlewares have replaced the request 25 times.
+        Exception: any exception of the download handler or of a middleware.
     """
     engine: Any = crawler.engine
     downloader = _downloader(crawler)
@@ -435,7 +452,8 @@ async def send_beside_limits(
     download = getattr(getattr(downloader, "middleware", None), "download_async", None)
     is_scrapys = getattr(type(downloader), "fetch", None) is getattr(Downloader, "fetch", _NO_PART)
     if send is None or download is None or not is_scrapys:
-        # The downloader is a user's own class, or the engine is mocked.
+        # The downloader is a user's own class, or the engine is mocked. So the request is sent in
+        # the public way, and counts against CONCURRENT_REQUESTS.
         response: Response = await engine.download_async(request)
         return response
     limit = TimeLimit(secs)
@@ -477,7 +495,10 @@ def _announce(crawler: Crawler, request: Request, response: Response) -> None:
 
 
 def pull_soon(crawler: Crawler) -> None:
-    """Make the engine take requests from the scheduler now, not only at its next heartbeat."""
+    """Make the engine take requests from the scheduler soon.
+
+    Otherwise it might wait for its next heartbeat, which comes every 5 seconds.
+    """
     next_call = getattr(_engine_slot(crawler), "nextcall", None)
     if next_call is not None:
         next_call.schedule()
@@ -485,9 +506,10 @@ def pull_soon(crawler: Crawler) -> None:
 
 @contextmanager
 def without_a_place(crawler: Crawler, request: Request) -> Iterator[None]:
-    """Return a context in which `request` does not count against CONCURRENT_REQUESTS.
+    """Return a context manager. In its block, `request` does not count for CONCURRENT_REQUESTS.
 
-    In this context, a downloader middleware can let the request wait without stopping others.
+    A downloader middleware uses it while it lets a request wait. Otherwise, 16 waiting requests
+    would stop all other downloads of a crawl with CONCURRENT_REQUESTS = 16.
     """
     active = getattr(_downloader(crawler), "active", None)
     if not isinstance(active, set) or request not in active:
@@ -504,7 +526,8 @@ def without_a_place(crawler: Crawler, request: Request) -> Iterator[None]:
 def is_closing(crawler: Crawler) -> bool:
     """Whether the crawl has begun to close.
 
-    This function is needed because Scrapy's first signal comes after the scheduler was closed.
+    Scrapy sends no signal at this time. The first signal of a closing crawl comes after the
+    scheduler was closed.
     """
     return getattr(_engine_slot(crawler), "closing", None) is not None
 
@@ -516,19 +539,23 @@ def is_backed_out(crawler: Crawler) -> bool:
 
 
 class Backlog(Protocol):
-    """The requests for pages that wait in a scheduler, as the reader of sitemap files sees them."""
+    """The requests for pages that wait in the memory of a scheduler.
+
+    `RobotsSitemapSpider` stops reading a sitemap file while too many pages wait. The class that
+    implements this interface is in obeying/ahead.py.
+    """
 
     async def wait(self, request: Request, most: int, file: int) -> bool:
-        """Wait until fewer than `most` pages wait in the slot of `request`.
+        """Wait until fewer than `most` pages wait in the download slot of `request`.
 
-        See obeying/ahead.py for the arguments and the result.
+        obeying/ahead.py explains the arguments and the result.
         """
 
 
 def pages_ahead(crawler: Crawler) -> Backlog | None:
-    """Return the pages that wait in the memory of a `RobotsScheduler`.
+    """Return the pages that wait in the memory of the scheduler.
 
-    Return None if the crawl has a different scheduler, or if pages wait on disk.
+    Return None if the scheduler is not a `RobotsScheduler`, or if its pages wait on disk.
     """
     scheduler = getattr(_engine_slot(crawler), "scheduler", None)
     backlog: Backlog | None = getattr(scheduler, "pages_ahead", None)
@@ -536,19 +563,23 @@ def pages_ahead(crawler: Crawler) -> Backlog | None:
 
 
 def in_progress(crawler: Crawler) -> Container[Request] | None:
-    """Return the requests that the engine has taken from the scheduler and not finished yet.
+    """Return the set of requests that the engine has taken from the scheduler and not finished yet.
 
-    Return None if the engine does not record these requests.
+    Return None if the engine has no such set.
     """
     return getattr(_engine_slot(crawler), "inprogress", None)
 
 
 def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
-    """Return two classes: of the queues in memory of Scrapy's scheduler, and of its start queues.
+    """Return the classes of the scheduler's queues in memory, or None.
 
-    The second class is None if start requests do not have queues of their own. Return None in place
-    of the pair if the room cannot replace the priority queue in memory. This is the case if that
-    queue is not one of Scrapy's or is not empty, or if the scheduler has a queue on disk.
+    None means that requests cannot wait in the room in place of the scheduler's priority queue in
+    memory. They can if this queue and its inner queues are of Scrapy's classes, if it is empty, and
+    if there is no queue on disk.
+
+    Returns:
+        The class of the inner queues, and the class of the inner queues for start requests. The
+        second class is None if start requests do not have queues of their own.
 
     Raises:
         AttributeError: this version of Scrapy lacks a part of the scheduler.
@@ -565,15 +596,18 @@ def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
 def count_held(requests: object, held: Mapping[str, int]) -> Collection[str]:
     """Make Scrapy's `DownloaderAwarePriorityQueue` count held requests as active downloads.
 
-    Requests are held if they wait in the room. The queue then prefers slots with few held requests.
+    A request is held if it was taken from the queue and waits in the room. The queue always returns
+    a request of the slot with the fewest active downloads. So it now prefers slots with few held
+    requests.
 
     Args:
         requests: the queue of a scheduler.
-        held: the number of held requests, by slot. The caller may change this mapping later.
+        held: the number of held requests, by slot key. The caller may change this mapping later.
 
     Returns:
-        The keys of the slots with requests in the queue, which change with the queue; empty if
-        `requests` is not a `DownloaderAwarePriorityQueue`.
+        The keys of the slots that have requests in the queue. This collection is part of the queue
+        and changes with it. If `requests` is not a `DownloaderAwarePriorityQueue`, the result is
+        empty, and nothing was changed.
 
     Raises:
         AttributeError: this version of Scrapy lacks a part of the queue.
@@ -587,7 +621,7 @@ def count_held(requests: object, held: Mapping[str, int]) -> Collection[str]:
 
 
 def is_idle(crawler: Crawler) -> bool:
-    """Whether no request is scheduled or being downloaded, so that no response will come."""
+    """Whether no request waits in the scheduler and no request is being downloaded."""
     if getattr(_downloader(crawler), "active", None):
         return False
     scheduler = getattr(_engine_slot(crawler), "scheduler", None)
@@ -599,8 +633,8 @@ def is_idle(crawler: Crawler) -> bool:
 def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
     """Return the first downloader middleware of a crawl that is an instance of `kind`, or None.
 
-    `Crawler.get_downloader_middleware` is not used, because it raises an exception if a user's own
-    downloader has no middlewares.
+    Scrapy's `Crawler.get_downloader_middleware` would raise an exception if a user's own downloader
+    has no middlewares.
     """
     for middleware in downloader_middlewares(crawler):
         if isinstance(middleware, kind):
@@ -609,15 +643,15 @@ def downloader_middleware(crawler: Crawler, kind: type[_T]) -> _T | None:
 
 
 def downloader_middlewares(crawler: Crawler) -> tuple[object, ...]:
-    """Return the downloader middlewares of a crawl; () if its downloader does not list them."""
+    """Return the downloader middlewares of a crawl; () if its downloader has no list of them."""
     manager = getattr(_downloader(crawler), "middleware", None)
     return tuple(getattr(manager, "middlewares", ()))
 
 
 def several_of(crawler: Crawler, kind: type) -> str:
-    """Return the names of all downloader middlewares that are instances of `kind`.
+    """Return the names of the downloader middlewares of class `kind`, joined by " and ".
 
-    Return "" if there is exactly one such middleware.
+    Return "" if there is exactly one of them, or none.
     """
     of_kind = [each for each in downloader_middlewares(crawler) if isinstance(each, kind)]
     if len(of_kind) == 1:
@@ -626,7 +660,10 @@ def several_of(crawler: Crawler, kind: type) -> str:
 
 
 def is_bypassed(crawler: Crawler, middleware: object) -> bool:
-    """Whether one of the project's own downloader middlewares comes before `middleware`."""
+    """Whether a downloader middleware of the project is nearer to the engine than `middleware`.
+
+    A middleware of Scrapy or of this plugin does not count.
+    """
     for other in downloader_middlewares(crawler):
         if other is middleware:
             return False
@@ -636,7 +673,10 @@ def is_bypassed(crawler: Crawler, middleware: object) -> bool:
 
 
 def is_followed(crawler: Crawler, middleware: object) -> bool:
-    """Whether one of the project's own downloader middlewares comes after `middleware`."""
+    """Whether a downloader middleware of the project is nearer to the downloader than `middleware`.
+
+    A middleware of Scrapy or of this plugin does not count.
+    """
     for other in reversed(downloader_middlewares(crawler)):
         if other is middleware:
             return False
@@ -646,28 +686,31 @@ def is_followed(crawler: Crawler, middleware: object) -> bool:
 
 
 def _is_foreign(middleware: object) -> bool:
-    """Whether `middleware` processes requests, and is neither Scrapy's nor this plugin's."""
+    """Whether `middleware` processes requests, and is not part of Scrapy or of this plugin."""
     package = type(middleware).__module__.partition(".")[0]
     return package not in {"scrapy", __package__} and hasattr(middleware, "process_request")
 
 
 def reads_sitemaps(spider_cls: type) -> bool:
-    """Whether `spider_cls` is a SitemapSpider for which `sitemap_callback` works."""
+    """Whether `spider_cls` is a SitemapSpider, and Scrapy has the method that reads its sitemaps.
+
+    If so, `sitemap_callback` works for spiders of this class.
+    """
     return issubclass(spider_cls, SitemapSpider) and hasattr(spider_cls, "_parse_sitemap")
 
 
 def sitemap_callback(spider: SitemapSpider) -> Callable[..., Any]:
-    """Return the callback of a SitemapSpider for the response with a sitemap file.
+    """Return the method of a SitemapSpider that is the callback of requests for sitemap files.
 
     Raises:
-        AttributeError: this version of Scrapy lacks the method (`reads_sitemaps` is False).
+        AttributeError: this version of Scrapy lacks the method. Then `reads_sitemaps` is False.
     """
     return spider._parse_sitemap  # noqa: SLF001  The method has no public name.
 
 
 def follows_sitemap(spider: SitemapSpider, url: str) -> bool:
-    """Whether a pattern in `sitemap_follow` of a SitemapSpider matches `url`, a sitemap's URL."""
-    # Scrapy stores the compiled patterns under this name.
+    """Whether a pattern in the spider's `sitemap_follow` matches `url`, the URL of a sitemap."""
+    # Scrapy stores the compiled patterns in this attribute.
     patterns = getattr(spider, "_follow", None)
     if patterns is None:
         patterns = map(re.compile, spider.sitemap_follow)
@@ -675,11 +718,11 @@ def follows_sitemap(spider: SitemapSpider, url: str) -> bool:
 
 
 def page_callback(spider: SitemapSpider, url: str) -> Callable[..., Any] | None:
-    """Return the callback for the page at `url` by the spider's `sitemap_rules`.
+    """Return the callback that the spider's `sitemap_rules` give for the page at `url`.
 
     Return None if none of the rules matches.
     """
-    rules = getattr(spider, "_cbs", None)  # Scrapy stores the compiled rules under this name.
+    rules = getattr(spider, "_cbs", None)  # Scrapy stores the compiled rules in this attribute.
     if rules is None:
         rules = [(re.compile(pattern), callback) for pattern, callback in spider.sitemap_rules]
     for pattern, callback in rules:
@@ -697,10 +740,12 @@ def around_sending(
 ) -> bool:
     """Make the downloader call `send_with(send, request)` for each request.
 
-    Without this, it calls `send(request)`, the method that passes a request to a download handler.
+    Otherwise the downloader calls `send(request)`. This is the method `download_request_async` of
+    its download handlers, which sends a request and returns the response.
 
     Returns:
-        Whether this has worked. It is False if a user's own downloader lacks the method.
+        True if the downloader will call `send_with`. False if a user's own downloader lacks the
+        method.
     """
     handlers = _download_handlers(crawler)
     send = getattr(handlers, "download_request_async", None)
@@ -711,12 +756,13 @@ def around_sending(
 
 
 class RobotsConnections:
-    """Separate connections for robots.txt requests, if a download handler limits its connections.
+    """Creates second download handlers for robots.txt requests, where they are needed.
 
-    Scrapy's aiohttp and httpx handlers open at most CONCURRENT_REQUESTS connections. Without
-    separate connections, hosts whose robots.txt hangs could occupy all of them, and the crawl would
-    stop. So robots.txt requests are sent by a second handler of the same class, which is created
-    for the first of these requests. Handlers of other classes send all requests.
+    Scrapy's handlers for aiohttp and httpx open at most CONCURRENT_REQUESTS connections. If several
+    servers do not answer the requests for their robots.txt, these requests could occupy all of the
+    connections, and the crawl would stop. So robots.txt requests are sent by a second handler of
+    the same class, with its own connections. It is created when the first of them is sent. A
+    handler of any other class sends robots.txt requests as well as pages.
 
     Args:
         crawler: the crawl.
@@ -729,13 +775,17 @@ class RobotsConnections:
         self._second_of = cache(self._made_again)
 
     def second(self, request: Request) -> Any:
-        """Return the second handler for `request`, or None if the usual handler should send it."""
+        """Return the second handler that should send `request`, or None.
+
+        None means that the usual handler should send it.
+        """
         return self._second_of(urlparse_cached(request).scheme)
 
     def _made_again(self, scheme: str) -> Any:
-        """Return a second handler for `scheme`, or None if the first does not limit connections.
+        """Create and return a second handler for the URL scheme `scheme`.
 
-        If the second handler cannot be created, return the first.
+        If the handler of the crawl does not limit its connections, return None. If a second handler
+        cannot be created, return the handler of the crawl.
         """
         handler_of = getattr(_download_handlers(self._crawler), "_get_handler", None)
         if handler_of is None:
@@ -748,11 +798,12 @@ class RobotsConnections:
         crawler.settings = Settings(self._crawler.settings)
         for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
             crawler.settings.set(name, self._number, "cmdline")
-        # Scrapy warns of an experimental handler. It has already done so for the first handler.
+        # Scrapy logs a warning for a handler that is experimental. It has already done so for the
+        # first handler, so the second is not marked as experimental.
         quiet = type(kind.__name__, (kind,), {"experimental": False})
         try:
             second = build_from_crawler(quiet, crawler)
-        except Exception:  # A user's own subclass may forbid a second instance.
+        except Exception:  # A user's own subclass may not allow a second instance.
             logger.warning(
                 "%s could not be made a second time, so robots.txt files share the connections of "
                 "pages",
@@ -765,11 +816,14 @@ class RobotsConnections:
 
 
 def _do_nothing(_: object) -> None:
-    """Do nothing, in place of a method that Scrapy lacks."""
+    """Do nothing. This function is called in place of a method that Scrapy lacks."""
 
 
 def is_http_of_scrapy(crawler: Crawler, request: Request) -> bool:
-    """Whether one of Scrapy's HTTP handlers, which send `headers_received`, sends `request`."""
+    """Whether the request is sent by an HTTP handler of Scrapy.
+
+    These handlers send the signal `headers_received`. A handler of another package may not.
+    """
     handler_of = getattr(_download_handlers(crawler), "_get_handler", None)
     scheme = urlparse_cached(request).scheme
     if handler_of is None or scheme not in {"http", "https"}:
@@ -782,7 +836,7 @@ def _downloader(crawler: Crawler) -> Any:
 
 
 def _download_handlers(crawler: Crawler) -> Any:
-    """Return the download handlers of a crawl, or None if its downloader has no `handlers`."""
+    """Return the object with the download handlers of a crawl, or None if there is none."""
     return getattr(_downloader(crawler), "handlers", None)
 
 

@@ -10,16 +10,17 @@ from .policy.outages import State
 
 
 class ForbiddenByRobotsTxt(IgnoreRequest):
-    """Robots.txt forbids the request. An errback finds this exception as `failure.value`.
+    """Raised for a request that is forbidden. In an errback, it is `failure.value`.
 
     Attributes:
-        verdict: the `Verdict`, with its reason, and the rule and line if a rule decided.
-        origin: the `Origin` whose robots.txt decided; None if no robots.txt did.
-        state: whether that robots.txt means full allow or full disallow now, or its rules decide;
-            None if that is not known.
-        cause: the exception that Scrapy would raise for a page of the host, such as
-            CannotResolveHostError, if the host does not resolve, refuses connections or does not
-            answer in time; else None.
+        verdict: the `Verdict`. It contains the reason and, if a rule of the robots.txt decided, the
+            rule and its line.
+        origin: the `Origin` whose robots.txt decided; None if no robots.txt decided.
+        state: the `State` of this origin: full allow (every URL is allowed), full disallow (no URL
+            is allowed) or rules (the rules of its robots.txt decide); None if it is not known.
+        cause: the exception that Scrapy would raise for a page of this host, if its robots.txt
+            could not be fetched because the host does not resolve, refuses connections or does not
+            answer in time. An example is CannotResolveHostError. In all other cases it is None.
     """
 
     def __init__(

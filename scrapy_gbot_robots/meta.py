@@ -1,79 +1,91 @@
-"""The plugin's own keys in request.meta. All values are plain data."""
+"""The plugin's own keys in request.meta. The values are plain data, which any queue can store."""
 
 from __future__ import annotations
 
 __all__ = ["FOLLOW", "LISTED", "PAGE_RULES", "PREFERENCES", "PROVENANCE", "SITEMAP"]
 
 SITEMAP = "gbot_robots_sitemap"
-"""In the meta of a request for a sitemap file: a dict that names the origin of its URL.
-`robotstxt` is the URL of the robots.txt that listed the sitemap, and `line` the line,
-from 1 (0 if no line lists it). If a sitemap index listed the sitemap, `index` is the URL of
-that sitemap index and `level` the number of indexes above it.
+"""This key is in the meta of a request for a sitemap file. The value is a dict that shows where the
+URL of the sitemap comes from. `robotstxt` is the URL of the robots.txt that lists the sitemap, and
+`line` the number of the line. The first line is 1, and 0 means that no line lists the sitemap. If a
+sitemap index lists the sitemap, `index` is the URL of this index, and `level` is the number of
+sitemap indexes that led to the sitemap, one below the other.
 """
 
 LISTED = "gbot_robots_listed"
-"""In the meta of a request for a page that `RobotsSitemapSpider` found in a sitemap: a
-dict with `sitemap`, the URL of the sitemap file, and `lastmod`, the date of the last
-change as in the file ("" if there is none).
+"""This key is in the meta of a request for a page that `RobotsSitemapSpider` has found in a
+sitemap. The value is a dict. `sitemap` is the URL of the sitemap file. `lastmod` is the date of the
+page's last change, as it is written in the file, or "" if the file has no date for the page.
 """
 
 PROVENANCE = "gbot_robots"
-"""In the meta of a response if `GBOT_ROBOTS_PROVENANCE` is on: a dict that names the
-robots.txt that allowed the request. `robots` is the SHA-256 of that file (None if there is
-none), `fetched` the time of its fetch in ISO 8601, and `status` the status code of the last
-response to a request for it. `line` is the line of the rule that decided, `group` the group
-that was used, and `override` the key of the override that decided (None if none did). If a
-browser or another download handler has followed a redirect by itself, the page came from
-another URL, which was not judged. Then `judged` is False, and all of these are None.
-`preferences`, with `GBOT_ROBOTS_PURPOSES`, is the dict of "gbot_robots_preferences".
+"""This key is in the meta of a response if `GBOT_ROBOTS_PROVENANCE` is on. The value is a dict that
+describes why the request was allowed. `robots` is the SHA-256 of the robots.txt, or None if there
+is none. `fetched` is the time at which it was fetched, in ISO 8601. `status` is the status code of
+the last response to a request for it. `line` is the line of the rule that decided, and `group` is
+the group that the crawl obeys. `override` is the key of the override that decided, or None.
+
+A browser or a download handler may follow a redirect by itself. The page then comes from a URL that
+was not checked. In this case `judged` is False, and the values above are None.
+
+With `GBOT_ROBOTS_PURPOSES`, `preferences` is the same dict as in "gbot_robots_preferences".
 """
 
 PREFERENCES = "gbot_robots_preferences"
-"""In the meta of a response if `GBOT_ROBOTS_PURPOSES` names the purposes of the crawl: a dict
-of what the site declares about the use of the page. "train-ai", "search" and "ai-use" are each
-"granted", "refused" or "unsaid". "use" is "immediate", "reference", "full" or None. "lines"
-are the numbers of the robots.txt lines that declare it. Experimental.
+"""This key is in the meta of a response if `GBOT_ROBOTS_PURPOSES` lists the purposes of the crawl.
+The value is a dict with the preferences of the site, which declare how the page may be used. The
+values of "train-ai", "search" and "ai-use" are "granted", "refused" or "unsaid". "use" is
+"immediate", "reference", "full" or None. "lines" is a list with the numbers of the robots.txt lines
+that contain these preferences. Experimental.
 """
 
 PAGE_RULES = "gbot_robots_page_rules"
-"""In the meta of a page's response if `GBOT_ROBOTS_PAGE_RULES` is on: a dict of the
-directives for this crawler in the page's X-Robots-Tag headers and robots meta tags. The value
-of a word such as "noindex" is True, the value of a limit such as "max-snippet" its text, and
-the value of "unavailable_after" a time in ISO 8601.
+"""This key is in the meta of a page's response if `GBOT_ROBOTS_PAGE_RULES` is on. The value is a
+dict with the directives in the page's X-Robots-Tag headers and robots meta tags that apply to this
+crawl. The value of a word such as "noindex" is True. The value of a limit such as "max-snippet" is
+its text. The value of "unavailable_after" is a time in ISO 8601.
 """
 
 FOLLOW = "gbot_robots_follow"
-"""Set it to True in a request, and the request is sent though its page asks not to follow links."""
+"""Set this key to True in the meta of a request if the request should be sent even though the page
+or its link asks crawlers not to follow the link ("nofollow"). It has an effect only with
+`GBOT_ROBOTS_PAGE_RULES`.
+"""
 
 # The keys below are for the plugin's own classes.
 
-# This flag is in `response.flags` if a spider requested a robots.txt that was known already and not
-# fetched again. Another flag is the state of that robots.txt: "full allow", "full disallow" or
-# "rules".
+# This is a flag in `response.flags`. If a spider requests a robots.txt that the crawl already has,
+# the plugin returns this response without another fetch. A second flag in such a response is the
+# state of the robots.txt: "full allow", "full disallow" or "rules".
 ANSWERED = "gbot_robots"
 
-# True in a request for a robots.txt that does not wait if no server answers at all.
+# This key is True in a spider's request for a robots.txt that should fail at once if no server
+# answers. All other requests would wait for the server.
 PROBE = "gbot_robots_probe"
 
-# True in a request for a page that `RobotsSitemapSpider` found in a sitemap. The key is removed
-# when the fate of the page is counted, so the spider's code never copies it from a
-# response.
+# This key is True in a request for a page that `RobotsSitemapSpider` has found in a sitemap. When
+# the spider counts whether the page was crawled or forbidden, for example, it removes the key. So
+# the page is counted once, even if the spider's code copies the meta to a new request.
 UNCOUNTED = "_gbot_robots_uncounted"
 
-# In a request that has gone back to the scheduler: the request's own value of `dont_filter`. The
-# key is removed when the request is handed out again.
+# This key is in a request that the plugin has given back to the scheduler. Then `dont_filter` is
+# True, and the key contains the value that it had before. The key is removed when the request
+# leaves the scheduler again.
 RETURNED = "_gbot_robots_returned"
 
-# In a request for a sitemap file: the URL that has passed all checks. A redirect leads to another
-# URL, which is checked when the redirected request reaches the middlewares.
+# This key is in a request for a sitemap file whose URL has passed all checks, and contains the URL.
+# If a redirect leads to a different URL, the new URL is checked when the redirected request reaches
+# the middlewares.
 CHECKED = "_gbot_robots_checked"
 
-# The following keys are in a request on its way to the downloader and back, and in the requests
-# that middlewares make from it there, for example for a redirect. The spider gets none of them.
+# The following keys are in a request only between the engine and the downloader. If a middleware
+# makes a new request from it, for example for a redirect, the new request has them, too. They are
+# removed before the spider gets the response.
 #
-# The User-Agent header or product token for which the request was judged first.
+# The User-Agent header or product token for which the request was first checked.
 JUDGED_AS = "_gbot_robots_judged_as"
-# The download slot, if Scrapy or this plugin and not the user has chosen it.
+# The key of the download slot, if the user has not chosen the slot. "" means that the downloader
+# has not chosen it yet.
 OWN_SLOT = "_gbot_robots_slot"
-# The request's own values of meta keys that have other values on the way.
+# A dict with the user's values of the meta keys that the plugin has changed in this request.
 OWN_META = "_gbot_robots_own_meta"

@@ -1,8 +1,9 @@
-"""The plugin's settings: their defaults, and the values that they take.
+"""The plugin's settings, with their defaults and the values that they may have.
 
-`GbotSettings` is the table: the setting `GBOT_ROBOTS_STORAGE` is its field `storage`. To add a
-setting, add a field, and a section to docs/settings.md, which a test compares with the table. No
-other module reads the settings by their `GBOT_ROBOTS_*` names.
+The class `GbotSettings` has a field for each setting. For example, the setting
+`GBOT_ROBOTS_STORAGE` is the field `storage`. To add a setting, add a field here and a section to
+docs/settings.md. A test compares the two. No other module reads the settings by their
+`GBOT_ROBOTS_*` names.
 """
 
 from __future__ import annotations
@@ -26,19 +27,22 @@ from .core.robots import RobotsTxt
 from .experimental.preferences import PURPOSES
 from .policy.outages import LADDERS, Policy
 
-Words: TypeAlias = "Mapping[Any, Any]"  # settings as users write them: Scrapy's Settings, or a dict
+# Settings as users write them. This is Scrapy's Settings or a dict, with names such as
+# "GBOT_ROBOTS_STORAGE" as keys.
+Words: TypeAlias = "Mapping[Any, Any]"
 
 PREFIX = "GBOT_ROBOTS_"
-# The user-info of a URL that may be wrong. A password in it may contain any characters.
+# Matches user and password in a text that should be a URL, so that an error message does not
+# contain them. The password may contain any character except white space.
 _USER_INFO = re.compile(r"//\S*@")
-# The prefix of this plugin's settings, also misspelt.
+# Matches the prefix of this plugin's settings, and misspelt forms such as "GBOT_ROBOT_".
 _LOOKS_OURS = re.compile(r"\AGBOTS?[_-]?ROBOTS?[_-]?", re.IGNORECASE)
 
 STORAGES = ("memory", "sqlite", "redis")
 RECORDS = (".jsonl.gz", ".jsonl")
 REPORTS = (".html", ".htm")
 
-# Settings of scrapy-redis that select a Redis, besides REDIS_URL.
+# The settings of scrapy-redis, except REDIS_URL, that select a Redis server.
 _REDIS_SETTINGS = ("REDIS_HOST", "REDIS_PORT", "REDIS_DB", "REDIS_PARAMS")
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 
@@ -46,13 +50,15 @@ logger = logging.getLogger(__name__)
 
 
 class ValueType(NamedTuple):
-    """The values that a setting takes.
+    """Describes and checks the values that a setting may have.
 
     Attributes:
-        rule: the end of the sentence "GBOT_ROBOTS_X must be ...".
-        read: makes the value to use from the value as written; raises KeyError, TypeError,
-            ValueError, OverflowError or RecursionError for a wrong one.
-        fits: whether a value that `read` has returned may be used.
+        rule: a description for error messages, such as "a whole number >= 1". It follows the words
+            "GBOT_ROBOTS_X must be".
+        read: a function that converts the user's value, which may be a text from the command line,
+            to the type of the setting. For a wrong value it raises KeyError, TypeError, ValueError,
+            OverflowError or RecursionError.
+        fits: a function that returns whether the converted value is in the allowed range.
     """
 
     rule: str
@@ -73,16 +79,18 @@ def _whole_number(value: object) -> int:
     return int(number)
 
 
-# On a command line, values are text, in upper or lower case.
+# On a command line, every value is a text. The user may write "True", "true" or "TRUE".
 _FLAGS = {"true": True, "false": False, "1": True, "0": False}
-# The longest crawl-delay for these words, in seconds. Anything else is read as a number, even "1".
+# The seconds that these values of GBOT_ROBOTS_CRAWL_DELAY mean. Any other value is read as a
+# number, so "1" means one second and not True.
 _LONGEST_DELAYS = {"true": 60.0, "false": 0.0}
 
 
 def _words(value: object) -> tuple[str, ...]:
-    """Read a list.
+    """Return a list setting as a tuple of strings.
 
-    A text is read as JSON if it begins with a bracket, and is split at commas otherwise.
+    The value may be a list or a text. A text that begins with "[" is read as JSON. Any other text
+    is split at its commas.
     """
     if isinstance(value, str):
         if value.lstrip().startswith("["):
@@ -101,14 +109,14 @@ def _text(value: object) -> str:
 
 
 def path_of(value: object) -> Path:
-    """Return the path, with `~` expanded.
+    """Return `value` as a path. A "~" at its beginning is replaced by the home directory.
 
-    A relative path starts at the project's directory or, outside a project, at the working
+    A relative path starts at the directory of the project or, outside a project, at the working
     directory.
 
     Raises:
-        ValueError: `value` is not a path, but for example a URL; or there is no such home
-        directory.
+        ValueError: `value` is not a path, but for example a URL. Or it begins with "~", and the
+            home directory cannot be found.
     """
     if not isinstance(value, (str, Path)) or not str(value) or "://" in str(value):
         raise ValueError("not the path of a file")
@@ -120,7 +128,10 @@ def path_of(value: object) -> Path:
 
 
 def project_folder() -> Path:
-    """Return the directory of the nearest scrapy.cfg, here or above; "." if there is none."""
+    """Return the directory of the project, or "." if there is no project.
+
+    This is the nearest directory with a scrapy.cfg, from the working directory upwards.
+    """
     here = Path.cwd()
     for folder in (here, *here.parents):
         if (folder / "scrapy.cfg").exists():
@@ -129,25 +140,29 @@ def project_folder() -> Path:
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    if isinstance(value, str):  # It comes from the command line.
+    if isinstance(value, str):  # A value from the command line is JSON.
         value = json.loads(value)
     if not isinstance(value, Mapping):
         raise TypeError
     return value
 
 
-# What a file name must not contain on some system.
+# Matches characters that a file name must not contain on some operating system, and "..".
 _NO_NAME = re.compile(r'[/\\:*?"<>|\0-\x1f]|\.\.')
 
 
 def record_named(path: Path, spider: str, now: datetime) -> Path:
-    """Return the path of a record, with the time and the spider's name filled in."""
+    """Replace `%(time)s` and `%(name)s` in the path of a record by `now` and the spider's name.
+
+    A record is the file of `GBOT_ROBOTS_RECORD`.
+    """
     timed = str(path).replace("%(time)s", now.strftime("%Y-%m-%dT%H-%M-%S"))
     return Path(timed.replace("%(name)s", _NO_NAME.sub("-", spider)))
 
 
 def _is_directory(path: Path) -> bool:
-    # An impossible file name raises OSError. Opening the file will report it with a better message.
+    # If the file name is impossible, `is_dir` raises OSError. That is ignored here, because opening
+    # the file raises an exception with a better message.
     with suppress(OSError):
         return path.is_dir()
     return False
@@ -159,33 +174,44 @@ def _is_record(path: Path) -> bool:
 
 
 def at_least(least: int) -> ValueType:
-    """Return the whole numbers from `least` upwards."""
+    """Return the `ValueType` of a setting whose value is a whole number, at least `least`."""
     return ValueType(f"a whole number >= {least}", _whole_number, lambda number: number >= least)
 
 
 def one_of(*names: str) -> ValueType:
-    """Return the strings in `names`."""
+    """Return the `ValueType` of a setting whose value is one of `names`."""
     return ValueType(f"one of {', '.join(map(repr, names))}", _text, lambda name: name in names)
 
 
 def redis_url_of_project(settings: Words) -> str:
-    """Return the URL that scrapy-redis would use."""
+    """Return the default of `GBOT_ROBOTS_REDIS_URL`, which is the URL that scrapy-redis uses."""
     return str(settings.get("REDIS_URL") or "redis://localhost:6379/0")
 
 
 def redis_client_of_project(settings: Words) -> str | None:
-    """Return the path of scrapy-redis' function that makes a client, if its URL is not enough."""
+    """Return the default of `GBOT_ROBOTS_REDIS_CLIENT`.
+
+    This is usually None. But if the project selects its Redis by settings of scrapy-redis such as
+    REDIS_HOST, which are not in the URL, it is the path of the function with which scrapy-redis
+    makes its client.
+    """
     if _is_set("redis_url", settings) or not any(settings.get(name) for name in _REDIS_SETTINGS):
         return None
     return "scrapy_redis.connection.get_redis_from_settings"
 
 
 def sqlite_by_storage(_: Words) -> None:
-    """Return None: `storage.client` finds the default, because it needs Scrapy's data directory."""
+    """Return None as the default of `GBOT_ROBOTS_SQLITE_PATH`.
+
+    The module `storage.client` chooses the path later, because it depends on Scrapy's data
+    directory.
+    """
 
 
 _DOTTED_PATH = re.compile(r"\w+(?:\.\w+)+")
-_DATABASES = (".sqlite", ".sqlite3", ".db")  # Endings that show that a name is a file.
+# A value of GBOT_ROBOTS_STORAGE with one of these endings is the name of a file. The user has
+# probably confused the setting with GBOT_ROBOTS_SQLITE_PATH.
+_DATABASES = (".sqlite", ".sqlite3", ".db")
 
 
 def _is_storage(name: str) -> bool:
@@ -248,16 +274,19 @@ DIRECTIVES = ValueType("a list of directives, such as noindex", _words)
 
 
 def _row(default: object, values: ValueType) -> Any:
-    """Make a field of `GbotSettings`.
+    """Return a dataclass field for a setting.
 
-    `default` may be a function that returns the default and takes the user's settings.
+    Args:
+        default: the default of the setting, in a form that users may write, or a function that
+            takes the user's settings and returns the default.
+        values: the values that the setting may have.
     """
     return field(metadata={"default": default, "values": values})
 
 
 @dataclass(frozen=True)
 class GbotSettings:
-    """The plugin's settings, checked.
+    """The plugin's settings of a crawl, after they were checked.
 
     Durations are in seconds, sizes in bytes. docs/settings.md explains each setting.
     """
@@ -277,7 +306,9 @@ class GbotSettings:
     timeout_secs: float = _row(30, SOME_SECONDS)
     meta_keys: tuple[str, ...] = _row(["proxy", "bindaddress"], META_KEYS)
     deny_private: bool = _row(False, FLAG)
-    crawl_delay: float = _row(False, CRAWL_DELAY)  # The longest one that is obeyed, in seconds.
+    # The greatest crawl-delay that the crawl obeys, in seconds. If a site asks for more, the crawl
+    # waits this long.
+    crawl_delay: float = _row(False, CRAWL_DELAY)
     sitemaps: str = _row("auto", one_of("auto", "feed", "collect", "off"))
     sitemaps_hosts: str = _row("any", one_of("any", "same-site", "same-host"))
     max_sitemaps: int = _row(50, at_least(0))
@@ -294,24 +325,26 @@ class GbotSettings:
 
     @classmethod
     def of(cls, settings: Words) -> GbotSettings:
-        """Read and check the settings of a crawl.
+        """Return the plugin's settings that are in `settings`, with defaults for all others.
 
         Raises:
-            ValueError: a setting has a wrong value; the message names the setting, the rule and the
-            value.
+            ValueError: a setting has a wrong value. The message contains the name of the setting, a
+                description of the allowed values, and the wrong value.
         """
         return cls(**{row.name: _read(row.name, row.metadata, settings) for row in fields(cls)})
 
     @classmethod
     def of_crawl(cls, settings: Words, *, is_for_one_page: bool) -> GbotSettings:
-        """Read and check the settings of a crawl.
+        """Return the plugin's settings for a crawl.
 
-        If the crawl is for one page, for which a person waits (`is_for_one_page`), the default of
-        `unreachable_wait_secs` is 0.
+        Args:
+            settings: all settings of the crawl.
+            is_for_one_page: True if a person waits for the result, as with `scrapy fetch`. Then the
+                default of `unreachable_wait_secs` is 0.
 
         Raises:
-            ValueError: a setting has a wrong value; the message names the setting, the rule and the
-            value.
+            ValueError: a setting has a wrong value. The message contains the name of the setting, a
+                description of the allowed values, and the wrong value.
         """
         checked = cls.of(settings)
         if is_for_one_page and not _is_set("unreachable_wait_secs", settings):
@@ -320,14 +353,21 @@ class GbotSettings:
 
     @property
     def asked_as(self) -> UserAgent | None:
-        """The user agent of `GBOT_ROBOTS_USER_AGENTS`; None if each request's own one counts."""
+        """The user agent in `GBOT_ROBOTS_USER_AGENTS`; None if the setting is empty.
+
+        If it is None, the User-Agent header of each request decides which group of a robots.txt the
+        request obeys.
+        """
         if not self.user_agents:
             return None
         return UserAgent.of(self.user_agents)
 
     @cached_property
     def policy(self) -> Policy:
-        """The policy by these settings: what a robots.txt, or an outage, means over time."""
+        """The `Policy` of the crawl, which is made from these settings.
+
+        It decides for how long a robots.txt is used, and what a failed fetch means.
+        """
         return Policy(
             self.unreachable,
             self.max_age_secs,
@@ -336,12 +376,17 @@ class GbotSettings:
         )
 
     def parse(self, body: bytes, *, cut: bool = False) -> RobotsTxt:
-        """Parse a robots.txt; `cut` is True if the server sent more than `body`."""
+        """Return the parsed robots.txt, of which at most `max_bytes` bytes are read.
+
+        Args:
+            body: the bytes of the robots.txt, without content codings.
+            cut: True if `body` is only the beginning of what the server sent.
+        """
         return RobotsTxt.parse(body, max_bytes=self.max_bytes, cut=cut)
 
 
 def _name_of(field_name: str) -> str:
-    """Return the setting's name, as users write it."""
+    """Return the name of a setting, such as "GBOT_ROBOTS_STORAGE" for the field "storage"."""
     return PREFIX + field_name.upper()
 
 
@@ -350,9 +395,19 @@ def _is_set(field_name: str, settings: Words) -> bool:
 
 
 def _read(field_name: str, row: Mapping[str, Any], settings: Words) -> Any:
-    """Return the value of one setting, or its default. Raise ValueError for a wrong value."""
+    """Return the converted value of one setting, or its default.
+
+    Args:
+        field_name: the name of the field in `GbotSettings`.
+        row: the metadata of the field (`_row`).
+        settings: the user's settings.
+
+    Raises:
+        ValueError: the setting has a wrong value.
+    """
     value = settings.get(_name_of(field_name))
-    if value == "" and row["default"] is None:  # `-s NAME=` unsets the setting.
+    # With `-s GBOT_ROBOTS_REPORT=` on the command line, a user removes the value of a setting.
+    if value == "" and row["default"] is None:
         return None
     if value is None:
         value = row["default"]
@@ -370,17 +425,18 @@ def _read(field_name: str, row: Mapping[str, Any], settings: Words) -> Any:
 
 
 def is_enabled(settings: Words) -> bool:
-    """Return the value of `GBOT_ROBOTS_ENABLED`.
+    """Return the value of `GBOT_ROBOTS_ENABLED`, without checking any other setting.
 
     Raises:
-        ValueError: `GBOT_ROBOTS_ENABLED` has a wrong value. No other setting is read.
+        ValueError: `GBOT_ROBOTS_ENABLED` has a wrong value.
     """
     (row,) = [row for row in fields(GbotSettings) if row.name == "enabled"]
     enabled: bool = _read(row.name, row.metadata, settings)
     return enabled
 
 
-# Settings that have no effect unless another one is set: that setting, and a value for it.
+# Each key is a setting that has no effect unless a second setting is set. The value is the second
+# setting, and an example of its value for the log.
 _NEEDS = {
     "page_rules_drop": ("page_rules", "True"),
     "purposes_action": ("purposes", '["train-ai"], for example'),
@@ -390,10 +446,10 @@ _NEEDS = {
 
 
 def mistakes(settings: Words) -> Iterator[str]:
-    """Yield a sentence for each setting that is probably a mistake.
+    """Yield a sentence for each setting in `settings` that is probably a mistake.
 
-    A setting is probably a mistake if it does not exist, for example because it is misspelt, or if
-    it has no effect because another setting is not set.
+    There are two kinds of mistakes. The plugin has no setting of this name, for example because the
+    name is misspelt. Or the setting has no effect because a second setting is not set.
     """
     field_names = [row.name for row in fields(GbotSettings)]
     for name in sorted(map(str, settings)):
@@ -407,7 +463,14 @@ def mistakes(settings: Words) -> Iterator[str]:
 
 
 def _instead(end: str, field_names: Iterable[str]) -> str:
-    """Suggest the setting with the most similar name, or else how to switch the add-on off."""
+    """Return a sentence that suggests the setting with the most similar name.
+
+    If no name is similar, the sentence explains how to switch the add-on off.
+
+    Args:
+        end: the unknown name without its prefix, for example "STORAG".
+        field_names: the names of all fields of `GbotSettings`.
+    """
     nearest = get_close_matches(end.lower(), field_names, n=1)
     if nearest:
         return f"Did you mean {_name_of(nearest[0])}?"
