@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -35,11 +36,18 @@ _DAY = 86_400.0
 _LONGEST_LIST = 2_000  # The largest number of characters of a list of overrides in the log.
 
 _KEY_RULE = (
-    'an origin ("https://example.com:8443"), a host ("example.com") '
-    'or "*." and a domain ("*.example.com")'
+    'one origin ("https://example.com:8443"), one host ("example.com") '
+    'or "*." and one domain ("*.example.com")'
 )
 _ORIGIN = re.compile(r"[^:/]+://[^/?#@*\\]+/?")
 _HOST = re.compile(r"(\*\.)?([^/?#@*\\:]+|\[[^/?#@*\\]+\])")
+# The host of a request that can be sent, in the form of `Origin.host`: labels of letters, digits,
+# hyphens and underscores, or an IPv6 address. A name that begins with a hyphen is not resolved.
+_REAL_HOST = re.compile(r"(?!-)[a-z0-9._-]+|\[.*\]")
+# Punctuation past ASCII that the labels of a host may contain (RFC 5892, appendix A), and the dots
+# that browsers accept between labels.
+_MARKS_IN_NAMES = frozenset("·׳״・。．｡")  # noqa: RUF001
+_SEVERAL = re.compile(r"[,;|\s]")  # It separates the hosts of a key that names several.
 # This matches hosts that are IP addresses or invalid ones. They have no subdomains.
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?|\[.*\]")
 _PATTERN = re.compile(r"[^#\x00-\x20\x7f]+")  # A line of a robots.txt can contain it.
@@ -205,8 +213,10 @@ def _place(key: str) -> str:
             origin = Origin.of(f"http://{match[2]}/")
         elif _ORIGIN.fullmatch(key):
             origin = Origin.of(key)
-        if origin is not None and may_resolve(origin.host):
+        if origin is not None and may_resolve(origin.host) and not any(map(_is_odd, key)):
             host = _in_one_spelling(origin.host)
+            if not _REAL_HOST.fullmatch(host):
+                raise ValueError("not a host name")
             if _NUMBER.fullmatch(host):
                 if not host.startswith("["):
                     inet_aton(host)
@@ -215,7 +225,20 @@ def _place(key: str) -> str:
             if match is None:
                 return str(origin._replace(host=host))
             return below + host
-    raise ValueError(f"a key of {SETTING} must be {_KEY_RULE}, got {key!r}")
+    several = ""
+    if _SEVERAL.search(key.strip()):
+        several = ". If it names several hosts, write a key for each of them"
+    raise ValueError(f"a key of {SETTING} must be {_KEY_RULE}, got {key!r}{several}")
+
+
+def _is_odd(char: str) -> bool:
+    """Return whether `char` is punctuation past ASCII that is in no host name.
+
+    A quotation mark is an example.
+    """
+    if char.isascii() or char in _MARKS_IN_NAMES:
+        return False
+    return unicodedata.category(char).startswith("P")
 
 
 def _in_one_spelling(host: str) -> str:

@@ -156,12 +156,70 @@ def test_what_is_no_dict_or_names_a_place_twice_is_refused(value: Any, said: str
         read(value)
 
 
-@pytest.mark.parametrize("key", ["", "a b.example", "é" * 2_000, *WRONG_KEYS.split()])
+RULE_OF_KEYS = r"^a key of GBOT_ROBOTS_OVERRIDES must be one origin \(.*, one host"
+ODD_KEYS = (
+    "(a.example) -a.example *.-a.example https://-a.example 'a.example' \"a.example\" `a.example` a.example! "
+    "$HOST {host} a.example= a.example& a~b.example a+b.example a.example: “a.example” «a.example» "
+    "http://(a.example)"
+)
+
+
+@pytest.mark.parametrize("key", ["", "é" * 2_000, *WRONG_KEYS.split(), *ODD_KEYS.split()])
 def test_wrong_key_is_named_with_the_rule(key: str) -> None:
-    rule = r"^a key of GBOT_ROBOTS_OVERRIDES must be an origin \(.*, a host"
-    with pytest.raises(ValueError, match=rule) as error:
+    with pytest.raises(ValueError, match=RULE_OF_KEYS) as error:
         read({key: IGNORE})
     assert str(error.value).endswith(f"got {key!r}")
+
+
+BLANKS = (" a.example", "a.example ", "a.example\n", "\ta.example", "a.example\xa0")
+
+
+@pytest.mark.parametrize("key", BLANKS)
+def test_key_with_white_space_around_it_is_wrong(key: str) -> None:
+    with pytest.raises(ValueError, match=RULE_OF_KEYS):
+        read({key: IGNORE})
+
+
+SEVERAL = (
+    "a.example,b.example a.example, a.example; a.example;b.example a.example|b.example "
+    "http://a.example,b.example"
+).split()
+
+
+@pytest.mark.parametrize("key", ["a.example, b.example", "a b.example", *SEVERAL])
+def test_key_with_several_hosts_is_wrong_and_the_text_helps(key: str) -> None:
+    with pytest.raises(ValueError, match=RULE_OF_KEYS) as error:
+        read({key: IGNORE})
+    help_text = "If it names several hosts, write a key for each of them"
+    assert str(error.value).endswith(f"got {key!r}. {help_text}")
+
+
+@table(
+    "key, url",
+    ("localhost", "http://localhost:8000/"),
+    ("my_host", "http://my_host/"),
+    ("_dmarc.a.example", "http://_dmarc.a.example/"),
+    ("a.example.", "http://a.example/"),
+    ("a-.example", "http://a-.example/"),
+    ("r3---sn-4g5e.example", "http://r3---sn-4g5e.example/"),
+    ("3.a.example", "http://3.a.example/"),
+    ("xn--bcher-kva.example", "http://bücher.example/"),
+    ("https://bücher.example:8443/", "https://xn--bcher-kva.example:8443/"),
+    ("例え。テスト", "http://例え.テスト/"),
+    ("col·lecció.example", "http://col·lecció.example/"),
+    ("データ・ベース.example", "http://データ・ベース.example/"),
+    ("💩.example", "http://💩.example/"),
+    ("faß.example", "http://faß.example/"),
+    ("*.рф", "http://a.рф/"),
+    ("10.0.0.1", "http://10.0.0.1:81/"),
+    ("[2001:db8::1]", "http://[2001:db8:0::1]/"),
+    ("http://[2001:db8::1]:8080", "http://[2001:db8::1]:8080/"),
+    ("HTTPS://A.Example:443", "https://a.example/"),
+)
+def test_key_may_be_any_host_that_a_request_can_have(key: str, url: str) -> None:
+    found = read({key: IGNORE}).of(Origin.of(url), NOW)
+    assert found is not None
+    assert found.key == key
 
 
 AS_IN_A_FILE = 'as in a robots.txt, such as ["/feed/", "/*.json$"], got '
