@@ -20,8 +20,8 @@ from .robots import RobotsTxt, every_group_of, size_of
 from .rules import Rules, closing_rule, content_lines_of, entries_of
 from .verdict import Rule
 
-# The limit on the work of one comparison. Reading one byte for one user agent is one unit of work.
-# All these units together take a few seconds.
+# The limit on the work of one comparison of two versions. Reading one byte for one user agent is
+# one unit of work. The whole limit is a few seconds of work.
 MOST_WORK = 100_000_000
 # Merging and comparing one rule takes this many units, plus one unit for each character of its
 # pattern.
@@ -35,8 +35,8 @@ _TURNED = {
 }
 _NOT_COMPARED = "not compared, because these files have too many rules for too many user agents"
 
-# A key has two values: whether the group is missing in the old version, and whether the group is
-# missing in the new version.
+# What happened to a group. A key is a pair: whether the old version lacks the group, and whether
+# the new version lacks the group.
 _GROUPS = {(True, False): "added", (False, True): "removed"}
 
 
@@ -81,7 +81,9 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
 
     User agents with the same changes share one entry. The list is empty if every crawler follows
     the same lines in both versions. `most_work` is the greatest work of the comparison, in units.
-    Reading one version for one user agent takes at most one unit for each byte of the version.
+    Reading one version for one user agent takes at most one unit for each byte of the version. If
+    the comparison needs more work than `most_work`, the entries for the other user agents have
+    `compared` set to False.
     """
     most_of_one = size_of(old) + size_of(new)
     was, now = _Version(old), _Version(new)
@@ -124,12 +126,12 @@ class _Reading(NamedTuple):
 
 
 class _Version:
-    """A version of a robots.txt, which is read only once."""
+    """One of the two versions of a robots.txt. Its groups are read only once."""
 
     def __init__(self, robotstxt: RobotsTxt) -> None:
         self.groups = every_group_of(robotstxt)
-        # The reading for a user agent that the version does not name. All these user agents share
-        # it. It is None until a caller asks for one of them.
+        # The lines for a user agent that the version does not name. All such user agents share this
+        # object. It is None until a caller asks for one of them.
         self._not_named: _Reading | None = None
 
     def reading(self, user_agent: str) -> _Reading:
@@ -148,11 +150,11 @@ class _Version:
 
 
 def _alike(was: _Version, now: _Version) -> dict[tuple[object, object], list[str]]:
-    """Group the user agents by the lines that they follow in both versions.
+    """Group the user agents that follow the same lines in both versions.
 
-    The user agents are "*" and all names in the old or the new version. A key has two parts, one
-    for the lines in the old version and one for the lines in the new version. A part is None if
-    that version does not name the user agent.
+    The user agents are "*" and all names in the old or the new version. A key of the result is a
+    pair: a key for the lines in the old version, and a key for the lines in the new version. A key
+    for lines is None if that version does not name the user agent.
     """
     together: dict[tuple[object, object], list[str]] = {}
     everyone = GLOBAL.decode("ascii")

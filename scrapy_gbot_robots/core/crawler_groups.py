@@ -1,15 +1,18 @@
 """Read only those lines of a robots.txt that one crawler follows.
 
-This module is the fast reader. `scan(body, user_agents)` returns the merged rules of the first user
-agent that has a group. The file may have 500 KiB and the groups of many crawlers. `EveryGroup`
-reads a file once for all user agents that the file names.
+This module is the fast reader. `scan(body, user_agents)` returns the rules of the first user agent
+that has a group, merged from all its groups. The file may have 500 KiB and contain the groups of
+many crawlers. `EveryGroup` reads a file once for all user agents that the file names.
+
+A group is *wanted* if it names a user agent for which the caller asked.
 
 The reader works in three steps:
 
-1. Go through the lines once; go through a long file in blocks of lines. Outside the crawler's
-   groups only user-agent lines matter, so a block without the word "user" is skipped as a whole. A
+1. Go through the lines once. Go through a long file in blocks of lines. Outside the wanted groups
+   only user-agent lines matter, so a block without the word "user" is skipped as a whole. A long
+   body in which no line begins with that word, such as an error page, is skipped as a whole.
    long body in which no line begins with that word, such as an error page, is skipped as a whole.
-2. Inside the crawler's groups, a block in which every line begins with "Disallow: " is split in one
+2. Inside the wanted groups, a block in which every line begins with "Disallow: " is split in one
    step. In other blocks most lines begin with "Disallow: " or "Allow: ". Any other line is split at
    its colon, and its field name is looked up among the usual spellings. If the name is not found
    there, the careful reader (lines.py) reads the line. A line whose beginning shows that it cannot
@@ -25,10 +28,11 @@ A worked example, for the user agents "mybot" and "*":
     4  Sitemap: https://...  the field does not belong to a group, so the line is skipped
     5  User-agent: other     rules stand above, so a new group begins; this group is not wanted
 
-The careful reader is the specification of the fast reader. A shortcut may skip only lines that the
-careful reader would ignore for these user agents. The tests in tests/fuzz compare both readers.
+The careful reader is the specification of the fast reader, which means that both must give the same
+rules. A shortcut may skip only lines that the careful reader would ignore for these user agents.
+The tests in tests/fuzz compare both readers.
 
-This module makes no remarks and does not read sitemap lines. It keeps `Content-Usage` and
+This module does not report odd lines, and does not read sitemap lines. It keeps `Content-Usage` and
 `Content-Signal` lines as written.
 """
 
@@ -62,18 +66,23 @@ from .patterns import NO_PATTERNS, Patterns
 from .rules import Rules
 from .verdict import IGNORES_ROBOTS, NO_GROUP
 
-# Google's parser has one kind of line, UNUSED, for all these fields. This module has one kind for
-# each field. The numbers are negative, so they differ from the kinds in lines.py.
+# Kinds of line for three fields that Google ignores. In lines.py, as in Google's parser, these
+# fields have the kind UNUSED. The numbers here are negative, so they differ from the kinds in
+# lines.py.
 _DELAY = -1
 _USAGE = -2
 _SIGNAL = -3
 _OWN = {CRAWL_DELAY: _DELAY, b"content-usage": _USAGE, b"content-signal": _SIGNAL}
 _OWN_KINDS = frozenset(_OWN.values())
+# The runs (see `ScannedGroup`) of a user agent that is named only in the first run of its group.
 _FIRST_RUN = (0,)
 
 
 def _usual_ways() -> dict[bytes, int]:
-    """Return the kind of line for each usual spelling of a field name."""
+    """Return a dictionary from each usual spelling of a field name to its kind of line.
+
+    For the field "disallow", these spellings are "disallow", "Disallow" and "DISALLOW".
+    """
     kinds = {name: kind for kind, name, _ in FIELDS}
     kinds.update(dict.fromkeys(UNUSED_FIELDS, UNUSED))
     kinds.update(_OWN)
@@ -101,13 +110,13 @@ _USUAL = _usual_ways()
 _AGENT_LINE = b"user"
 _ENDS_LINE = b"\r\n"
 _WHITE = b" \t\v\f"
-# The search for a user-agent line looks at this many places with the word "user". If no place is
-# the beginning of a line, the body is read line by line.
+# The search for a user-agent line looks at the first occurrences of the word "user", up to this
+# number. If none of them is at the beginning of a line, the body is read line by line.
 _MOST_PLACES = 1_000
 # The search looks at this many bytes before the word "user". If all of them are white space, the
-# line may be a user-agent line.
+# line is taken for a user-agent line.
 _MOST_INDENT = 100
-# A line matters only if it begins with one of these names.
+# A line matters only if it begins with one of these field names, in lower case.
 _BEGINNINGS = _beginnings()
 # Before a wanted group, only lines that begin with one of these bytes matter.
 _BEFORE_GROUP = frozenset(bytes((byte,)) for byte in b"uUcC" + _WHITE)
@@ -116,23 +125,30 @@ _IN_GROUP = _BEFORE_GROUP.union(
     (name[:1] for name in _BEGINNINGS), (name[:1].upper() for name in _BEGINNINGS)
 )
 _SIGNAL_LINE = b"content-signal"
-# Most lines of real files begin with `_RUN`, and most other lines with `_ALLOW_LINE`.
+# In real files, most lines begin with `_RUN`, and most of the other lines begin with `_ALLOW_LINE`.
 _RUN = b"Disallow: "
 _RUN_BYTES = len(_RUN)
 _ALLOW_LINE = b"Allow: "
 _ALLOW_BYTES = len(_ALLOW_LINE)
-# A body with more bytes is searched for user-agent lines before it is split into lines.
+# A body that is longer than this, in bytes, is searched for user-agent lines before it is split
+# into lines.
 _LONG = 4_096
-_HASH, _NUL = b"#\0"  # These are numbers. `35 in text` is much faster than `b"#" in text`.
+_HASH, _NUL = b"#\0"  # These are numbers, because `35 in text` is much faster than `b"#" in text`.
 
 
 class ScannedGroup:
     """A group of a robots.txt, in the form in which the fast reader collects it.
 
-    A crawl delay or a `Content-` line applies only to the user agents that are named above it in
-    the group. A run is a sequence of user-agent lines. A `Content-Usage` line applies only to the
-    run above it, and ends this run (draft-ietf-aipref-attach-05, 3). For all other lines, only a
-    rule ends the run.
+    A crawl delay or a `Content-Signal` line applies to all user agents that are named above it in
+    the group. A `Content-Usage` line applies only to the user agents of the run above it
+    (draft-ietf-aipref-attach-05, 3). A run is a sequence of user-agent lines without a
+    `Content-Usage` line between them. For example, this group has two runs, and its `Content-Usage`
+    line applies only to "a":
+
+        User-agent: a
+        Content-Usage: train-ai=n
+        User-agent: b
+        Disallow: /x
 
     Attributes:
         user_agents: the user agents, each with the number of the line that first names it.
@@ -140,12 +156,12 @@ class ScannedGroup:
         allow_lines: the line number of each allow rule.
         disallows: the paths of the disallow rules, as written.
         disallow_lines: the line number of each disallow rule.
-        own_lines: the crawl delays and `Content-` lines, each as its kind, its line number, the
-            line as written, and the number of the run above it.
+        own_lines: the crawl delays and `Content-` lines. Each is a tuple of its kind, its line
+            number, the line as written, and the number of the run above it.
         run: the number of the current run of user-agent lines, from 0.
         has_usage: whether a `Content-Usage` line follows the current run.
-        runs: the numbers of the runs that name a user agent. A user agent that is only in the first
-            run is left out.
+        runs: for each user agent, the numbers of the runs that name it. A user agent that only the
+            first run names is left out.
     """
 
     __slots__ = (
@@ -207,14 +223,14 @@ class ScannedGroup:
         return True
 
     def own_lines_before(self, user_agent: bytes) -> int:
-        """Return the number of crawl delays and `Content-` lines above the name of `user_agent`.
+        """Return the number of items in `own_lines` above the line that names `user_agent`.
 
         These lines do not apply to `user_agent`.
         """
         return bisect_left(self.own_lines, self.user_agents[user_agent], key=itemgetter(1))
 
     def runs_of(self, user_agent: bytes) -> Sequence[int]:
-        """Return the numbers of the runs that name a user agent."""
+        """Return the numbers of the runs that name `user_agent`, in ascending order."""
         return sorted(self.runs.get(user_agent, _FIRST_RUN))
 
 
@@ -245,7 +261,8 @@ class EveryGroup:
         reader.read(body)
         self._signals = reader.signals
         self._groups = reader.groups
-        self._named: dict[str, list[int]] = {}  # the numbers of the groups by user agent
+        # For each user agent, the indexes in `_groups` of the groups that name it.
+        self._named: dict[str, list[int]] = {}
         for number, group in enumerate(reader.groups):
             for user_agent in group.user_agents:
                 self._named.setdefault(user_agent.decode("ascii"), []).append(number)
@@ -291,7 +308,7 @@ class _Scan:
         self._agents = user_agents
         # The group of the current line; None if the group is for none of the user agents.
         self._group: ScannedGroup | None = None
-        self._number = 0  # the number of the last line that was read
+        self._number = 0  # the number of the last line that was read or skipped
         self._seen_agent = False
         self.groups: list[ScannedGroup] = []
         self.signals: list[ContentLine] = []
@@ -299,7 +316,7 @@ class _Scan:
     def read(self, body: bytes) -> None:
         """Read all of `body`.
 
-        If a block of a long body cannot matter, only the number of its lines is counted.
+        If no line in a block of a long body can matter, the lines of the block are only counted.
         """
         text = without_bom(body)
         if len(text) <= _LONG and _NUL not in text:
@@ -316,8 +333,8 @@ class _Scan:
     def _is_read_at_once(self, block: bytes) -> bool:
         """Handle a block as a whole if possible. Return False if each line has to be read.
 
-        A block is handled as a whole if no line of it matters, or if every line begins with
-        "Disallow: ".
+        There are two cases. If no line of the block matters, the caller only has to count the
+        lines. If every line begins with "Disallow: ", the rules are added to the current group.
         """
         group = self._group
         if group is not None and not block.startswith(_RUN):
@@ -429,10 +446,10 @@ class _ScanForAll(_Scan):
 
 
 def _may_have_agents(lower: bytes) -> bool:
-    """Return whether a text may contain a user-agent line. The text is in lower case.
+    """Return whether a text in lower case may contain a user-agent line.
 
-    If the result is False, the text certainly contains no user-agent line. This is the usual result
-    for an error page, even for a long one.
+    If the result is False, the text certainly contains no user-agent line. For an error page, the
+    result is usually False, even if the page is long.
     """
     place = -1
     for _ in range(_MOST_PLACES):
@@ -446,7 +463,10 @@ def _may_have_agents(lower: bytes) -> bool:
 
 
 def _rules(groups: Sequence[ScannedGroup], user_agent: bytes, signals: list[ContentLine]) -> Rules:
-    """Merge the groups of `user_agent` (RFC 9309 2.2.1)."""
+    """Return the rules of `user_agent`, merged from its groups (RFC 9309 2.2.1).
+
+    `signals` contains the `Content-Signal` lines before the first group.
+    """
     rules = groups[0]
     if len(groups) > 1:
         rules = ScannedGroup()

@@ -1,15 +1,16 @@
 """Find the crawler that a name or a User-Agent header means, and the groups that it follows.
 
-A crawler has one or more product tokens, with the most specific token at the beginning. The crawler
-follows the groups of the first token that a group names. If no group names a token, the crawler
-follows the groups of "*".
+The product token is the name by which a robots.txt can address a crawler. A crawler has one or more
+product tokens. The most specific token comes first, as "Googlebot-Image" comes before "Googlebot".
+The crawler follows the groups of the first of its tokens that the robots.txt names. If it names
+none of the tokens, the crawler follows the groups of "*".
 
-The product token is the name by which a robots.txt can address a crawler. In a User-Agent header,
-the first product usually names the crawler, because the products are in order of significance. Text
-in parentheses is a comment (RFC 9110 10.1.5). But many crawlers imitate a browser, and then the
-first product is the browser's. In such a header, the following places are searched for a name that
-is not a browser's. The most reliable places are searched first. A name "sounds like a bot" if it
-contains "bot", "crawl", "spider" or "google".
+In a User-Agent header, the first product usually names the crawler, because the products are in
+order of significance. Text in parentheses is a comment (RFC 9110 10.1.5). But many crawlers imitate
+a browser, and in their headers the first product is a browser's, such as "Mozilla". In such a
+header, the following places are searched for a name that is not a browser's. The most reliable
+places are searched first. A name "sounds like a bot" if it contains "bot", "crawl", "spider" or
+"google".
 
 1. A name after "compatible", as in "Mozilla/5.0 (compatible; Bot/2.1; +url)".
 2. A name outside the comments that sounds like a bot, as in
@@ -35,8 +36,9 @@ from typing import NamedTuple
 
 from .lines import GLOBAL, MAX_LINE_BYTES
 
-# Google's crawlers, in three lists: those that follow "*" if no group names them, those that ignore
-# "*", and those that ignore robots.txt. Each name is also the product token.
+# Google's crawlers, in three lists. The crawlers in the first list follow "*" if no group names
+# them. The crawlers in the second list ignore "*". The crawlers in the third list ignore
+# robots.txt. Each name is also the product token.
 _HEED_GLOBAL = """
     Googlebot Googlebot-Image Googlebot-Video Googlebot-News Storebot-Google
     Google-InspectionTool GoogleOther GoogleOther-Image GoogleOther-Video Google-CloudVertexBot
@@ -52,7 +54,8 @@ _IGNORE_ROBOTS = """
     Google-GeminiNotebook Google-NotebookLM Google-Pinpoint GoogleProducer Google-Read-Aloud
     google-speakr Google-Site-Verification
 """.split()
-# If no group names the crawler on the left, Google tries the token on the right.
+# If no group names the crawler on the left, the crawler follows the groups of the token on the
+# right.
 _FALL_BACK = {
     "Googlebot-Image": ("Googlebot",),
     "Googlebot-Video": ("Googlebot",),
@@ -65,13 +68,14 @@ _FALL_BACK = {
 }
 
 _TOKEN = r"[A-Za-z_-]+"  # noqa: S105 - a product token
+# A product in a header: its token, and its version if there is one.
 _PRODUCT = re.compile(rf"({_TOKEN})(/\S*)?")
 # A parenthesis after a backslash does not begin or end a comment (RFC 9110 5.6.5).
 _BRACKET = re.compile(r"(?<!\\)([()])")
 _COMPATIBLE = re.compile(r"compatible(?![\w-])[\s:]*", re.IGNORECASE)
-# Words that are not the name of a crawler: an empty word, a URL or e-mail address, the name of the
-# header itself, and the letters "U", "I" and "N", by which old browsers show the strength of their
-# encryption.
+# Words in a header that are not the name of a crawler. They are an empty word, a URL, an e-mail
+# address, the name of the header itself, and the letters "U", "I" and "N", with which old browsers
+# reported the strength of their encryption.
 _NO_NAME = re.compile(r"[UIN]?\Z|\+|\S*(?:://|@)|user-agent:", re.IGNORECASE)
 BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 _BOT_WORDS = re.compile("bot|crawl|spider|google", re.IGNORECASE)
@@ -87,16 +91,16 @@ _BROWSER = frozenset(
     electron instagram fban fbav whale brave miuibrowser silk phantomjs qtwebengine docomo
     """.split()
 )
-# The browser of an old phone has the maker's name at the beginning of its header, and one of these
-# texts later in the header.
+# The header of a browser on an old phone begins with the maker's name, and contains one of these
+# texts.
 _PHONES = re.compile(r"UP\.Browser|Profile/MIDP|Configuration/CLDC")
 
 
 class UserAgent(NamedTuple):
     r"""A crawler, with the names by which a robots.txt can address it.
 
-    `UserAgent.of` returns the crawler that a name or a header means. Set the fields yourself for a
-    crawler that falls back from one name to another, as in this example.
+    `UserAgent.of` returns the crawler that a name or a header means. If a crawler falls back from
+    one name to another, you can also set the fields yourself, as in this example.
 
     >>> from scrapy_gbot_robots import RobotsTxt, UserAgent
     >>> mybot = UserAgent("mybot", ("mybot-news", "mybot"), heeds_global=False)
@@ -105,9 +109,9 @@ class UserAgent(NamedTuple):
     False
 
     Attributes:
-        name: the product token.
-        tokens: the product tokens, which are tried in this order. The crawler follows the groups of
-            the first token that a group names.
+        name: the product token of the crawler; "" if it has none.
+        tokens: the product tokens, the most specific one first. The crawler follows the groups of
+            the first token that the robots.txt names.
         heeds_global: whether the crawler follows the groups of "*" if no token has a group.
     """
 
@@ -119,10 +123,10 @@ class UserAgent(NamedTuple):
     def of(cls, user_agent: str | bytes | Iterable[str | bytes]) -> UserAgent:
         """Return the crawler that a product token or a whole User-Agent header names.
 
-        A crawler of Google has the tokens that Google documents. Any other crawler has one token,
+        A crawler of Google gets the tokens that Google documents. Any other crawler gets one token,
         which is the token in `user_agent`, and follows "*" if no group names this token. If
         `user_agent` contains no token, the crawler follows only "*". If `user_agent` is a list of
-        names, the crawler tries the tokens of all these names, in the order of the list.
+        names, the crawler gets the tokens of all these names, in the order of the list.
 
         >>> from scrapy_gbot_robots import UserAgent
         >>> UserAgent.of("mybot/1.2 (+https://example.com/bot)")
@@ -175,11 +179,12 @@ def _first_of(crawlers: Sequence[UserAgent]) -> UserAgent:
 
 @lru_cache(maxsize=1_000)
 def agents_heeded(user_agent: str | bytes | UserAgent) -> tuple[bytes, ...]:
-    """Return the user agents for which a crawler searches the groups, in this order.
+    """Return the user agents whose groups a crawler follows, in the order in which it tries them.
 
     The result contains the product tokens of the crawler in lower case, and "*" at the end if the
-    crawler follows "*". If `user_agent` is a token or a header as text, the result contains one
-    token and "*". For a crawler that ignores robots.txt, the result is empty.
+    crawler follows "*". For example, it is (b"mybot", b"*") for "mybot/1.0". If `user_agent` is a
+    token or a header as text, the result contains this token and "*". If the crawler ignores
+    robots.txt, the result is empty.
     """
     if not isinstance(user_agent, UserAgent):
         user_agent = _one_token(product_token(user_agent))
@@ -215,13 +220,13 @@ def product_token(user_agent: str | bytes) -> str:
 def is_browser_like(user_agent: str | bytes) -> bool:
     """Return whether the header is the header of a browser, and does not name a crawler.
 
-    A robots.txt cannot be expected to name a browser.
+    A crawl with such a header cannot be addressed by a robots.txt.
     """
     return product_token(user_agent).lower() in _BROWSER
 
 
 def cut_token(user_agent: str) -> str | None:
-    """Return the product token if the token is only the beginning of a name; otherwise None.
+    """Return the product token if it is only the beginning of a name; otherwise None.
 
     The result for "bot2000/1.0" is "bot", for "my bot" it is "my", and for "mybot/1.0" it is None.
     """
@@ -241,7 +246,8 @@ def cut_token(user_agent: str) -> str | None:
 def as_text(user_agent: str | bytes) -> str:
     """Return a user agent as text, cut to the longest line that a robots.txt can have.
 
-    Raises TypeError if `user_agent` is neither str nor bytes.
+    Raises:
+        TypeError: `user_agent` is neither str nor bytes.
     """
     if isinstance(user_agent, bytes):
         return user_agent[:MAX_LINE_BYTES].decode("latin-1")
@@ -258,13 +264,13 @@ def _leading_token(text: str) -> str:
 def _parts_of(header: str) -> tuple[str, list[str]]:
     """Return the text outside the comments of a header, and a list of the comments.
 
-    A comment inside another comment is an item of its own in the list. A header may have been cut,
-    so the text of a comment that is not closed is also returned as text outside the comments.
+    A comment inside another comment is an item of its own in the list. If a comment is not closed,
+    because the header was cut, its text is also returned as text outside the comments.
     """
     beside: list[str] = []
     comments: list[list[str]] = []
-    # The text outside the comments and the open comments around the current piece. The innermost
-    # comment is at the end.
+    # The parts of the header that are open at the current piece: the text outside the comments, and
+    # then the open comments, with the innermost comment at the end.
     around = [beside]
     for piece in _BRACKET.split(header):
         if piece == "(":
@@ -280,9 +286,9 @@ def _parts_of(header: str) -> tuple[str, list[str]]:
 
 
 def _candidates(words: Iterable[str], comments: Iterable[str]) -> Iterator[str]:
-    """Yield the names in the header of a browser that may name a crawler.
+    """Yield the names that may name a crawler in a header that begins like a browser's.
 
-    The docstring of this module lists the places of these names, in the same order.
+    The docstring of this module lists the places in which these names are found, in the same order.
     """
     items = [re.split("[;,]", comment) for comment in comments]
     for of_one_comment in items:

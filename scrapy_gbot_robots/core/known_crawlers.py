@@ -1,11 +1,12 @@
 """List the well-known crawlers, as their operators describe them.
 
-To add a crawler, add a row. If the operator is new, add its page as well, and the day on which you
-read the page. A month without a day means that the row comes from the list of that month, and that
-the page was not read again. "Second hand" means that a description by another author was read, and
-not the page itself. Some crawlers fall back to another token: Applebot falls back to Googlebot. The
-crawler then follows the groups of the first token that a group names, and otherwise the groups of
-"*". The commands `agents` and `lint`, and the hints about misspelt names, use this list.
+To add a crawler, add a row to `_CRAWLERS`. If the operator is new, add its page to `_PAGES` as
+well, and the day on which you read the page. A month without a day means that the row comes from
+the list of that month, and that the page was not read again. Rows for which only a description by
+another author was read are also in `_SECOND_HAND`. Some crawlers fall back to another token:
+Applebot falls back to Googlebot. The crawler then follows the groups of the first token that a
+robots.txt names, and otherwise the groups of "*". The commands `agents` and `lint`, and the hints
+about misspelt names, use this list.
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ _CRAWLERS = {
         "MistralAI-Index": "Mistral",
         "meta-webindexer": "Meta",
     },
-    # Data for training models. No program with an "-Extended" name fetches pages. A site uses this
-    # name in its robots.txt to grant or deny the use of its pages.
+    # Data for training models. A name that ends with "-Extended" is not the name of a program that
+    # fetches pages. A site uses this name in its robots.txt to allow or forbid the use of its pages
+    # for training.
     "AI training": {
         "GPTBot": "OpenAI",
         "ClaudeBot": "Anthropic",
@@ -139,7 +141,7 @@ _SECOND_HAND = {
     "LinkedInBot": "2026-11-28",
 }
 _FALL_BACK = {"Applebot": ("Googlebot",), "YandexBot": ("Yandex",)}
-# The operators state that these crawlers may ignore robots.txt, or that they generally ignore it.
+# The operators of these crawlers state that they may ignore robots.txt, or generally ignore it.
 _DISOBEDIENT = {
     "ChatGPT-User",
     "Perplexity-User",
@@ -149,10 +151,10 @@ _DISOBEDIENT = {
     "Google-Agent",
     "Google-GeminiNotebook",
 }
-# No page is known on which the operator states whether the crawler obeys robots.txt.
+# For these crawlers, no page is known on which the operator states whether they obey robots.txt.
 _UNSTATED = {"Bytespider", "OAI-AdsBot", "CloudflareBrowserRenderingCrawler", "LinkedInBot"}
-# Search crawlers that sites often shut out on purpose, because the crawler indexes only images or
-# news, or because a large hosting company shuts it out by default.
+# These crawlers are not in `SEARCH_ENGINES`, because sites often shut them out on purpose: two of
+# them index only images or news, and a large hosting company shuts out the third one by default.
 _LEFT_OUT = {"Googlebot-Image", "Googlebot-News", "PetalBot"}
 PURPOSES = tuple(_CRAWLERS)
 
@@ -200,6 +202,7 @@ def _rows() -> Iterator[KnownCrawler]:
 KNOWN_CRAWLERS = tuple(_rows())
 
 
+# The crawlers of search engines by name. The command `lint` reports if a site shuts them out.
 SEARCH_ENGINES = {
     row.tokens[0]: row.crawler
     for row in KNOWN_CRAWLERS
@@ -219,15 +222,17 @@ def _product(name: str) -> str:
 # Operators document these names, although a product token cannot contain digits.
 _WITH_DIGITS = ("AI2Bot", "Ai2Bot-Dolma", "img2dataset", "k2spider", "360Spider")
 _NAMES = chain(GOOGLE_NAMES, _WITH_DIGITS, *(row.tokens for row in KNOWN_CRAWLERS))
+# Crawlers that may ignore robots.txt, and all well-known crawlers, by their names in lower case.
 _MAY_IGNORE = {row.tokens[0].lower() for row in KNOWN_CRAWLERS if row.obeys is False}
 _CRAWLER_OF = {row.tokens[0].lower(): row.crawler for row in KNOWN_CRAWLERS}
+# The usual spelling of each name, by the name in lower case.
 _REAL = {name.lower(): name for name in _NAMES}
 _LONGEST = max(map(len, _REAL))
 # The least similarity, as difflib computes it, of two names that look alike. If one letter of
 # "GPTBot" is changed, the similarity of the two names is 0.83.
 _ALIKE = 0.8
-# The crawlers that each word may mean. The word is a name, a product or an operator, in lower case
-# and without spaces, "-" and "_".
+# The names of the crawlers that a word may mean. The word is a name, a product or an operator, in
+# lower case and without spaces, "-" and "_". For example, "openai" means all crawlers of OpenAI.
 _MEANT: dict[str, list[str]] = {}
 for _row in KNOWN_CRAWLERS:
     for _word in {_product(_row.tokens[0]), _letters(_row.operator)}:
@@ -241,7 +246,7 @@ def is_known(name: str) -> bool:
 
 
 def may_ignore(user_agent: str) -> bool:
-    """Return whether a crawler may ignore robots.txt, as its operator states.
+    """Return whether the operator of a crawler states that it may ignore robots.txt.
 
     `user_agent` is the product token of the crawler in lower case.
     """
@@ -254,7 +259,7 @@ def known_name(user_agent: str) -> str:
 
 
 def looks_known(name: str) -> bool:
-    """Return whether a name looks like the name of a well-known crawler, but is not ASCII."""
+    """Return whether a name looks like a well-known crawler's name, but has letters past ASCII."""
     if name.isascii() or len(name) > _LONGEST:
         return False
     return bool(get_close_matches(name.lower(), _REAL, n=1, cutoff=_ALIKE))
@@ -272,8 +277,8 @@ def well_known(user_agent: str) -> UserAgent | None:
 def did_you_mean(name: str) -> str:
     """Return a hint at the known crawlers that `name` may mean; "" if there are none.
 
-    The hint is the end of a message. It is returned, for example, for "GPT-Bot" (another spelling),
-    "ChatGPT" (a product) and "OpenAI" (an operator).
+    The hint is the end of a message, such as "; did you mean GPTBot?". There is a hint, for
+    example, for "GPT-Bot" (another spelling), "ChatGPT" (a product) and "OpenAI" (an operator).
     """
     meant = _MEANT.get(_letters(name), [])
     if is_known(name) or not meant:

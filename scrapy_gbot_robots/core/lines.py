@@ -2,8 +2,9 @@
 
 This module is the careful reader. For each line it returns the field name, the value, the kind of
 the line, and flags for anything odd. The careful reader is the specification of the fast reader
-(crawler_groups.py), and tests compare the two readers. Groups, remarks and lint use the careful
-reader. A crawl uses it only for lines in an unusual form.
+(crawler_groups.py), which means that both must give the same rules; tests compare the two readers.
+`RobotsTxt.fields`, `RobotsTxt.remarks` and the command `lint` use the careful reader for all lines.
+A crawl uses it only for lines in an unusual form.
 
 For example, the line " Dissallow : /a b # no" has the key "Dissallow" and the value "/a b". The
 kind of the line is DISALLOW. The flags are HAS_DIRECTIVE, TYPO and HAS_COMMENT.
@@ -25,7 +26,7 @@ from typing import NamedTuple
 
 from .urls import escape
 
-# Kinds of line, numbered as in the line report of Google's parser.
+# Kinds of line. Google's parser can report its reading of each line, and these are its numbers.
 UNKNOWN = 0
 USER_AGENT = 1
 ALLOW = 2
@@ -43,9 +44,9 @@ TYPO = 16
 TOO_LONG = 32
 MISSING_COLON = 64
 
-# Each row contains a kind of line, the name of the field on Google's page, and other names that
-# Google's parser accepts. A key is compared with the names in this order, and case does not matter.
-# Google's parser accepts every key that begins with one of the names.
+# Each row contains a kind of line, the name of the field on Google's page, and misspelt names that
+# Google's parser accepts. A field name in a file is compared with these names in this order, and
+# case does not matter. Google's parser accepts every field name that begins with one of them.
 FIELDS = (
     (USER_AGENT, b"user-agent", (b"useragent", b"user agent")),
     (ALLOW, b"allow", ()),
@@ -53,10 +54,10 @@ FIELDS = (
     (SITEMAP, b"sitemap", (b"site-map",)),
 )
 
-_PAGE_HEAD = 16 * 1024
+_PAGE_HEAD = 16 * 1024  # the number of bytes in which the beginning of a web page is searched
 _BEFORE_A_PAGE = b"\xef\xbb\xbf \t\r\n\v\f"
-# A fragment also counts as a web page, because a server may send the middle of a template or a
-# short error message.
+# The beginning of a web page. A part of a page also counts, such as "<p>", because a server may
+# send a template without its beginning, or a short error message.
 _PAGE_BEGINS = re.compile(
     rb"(?:<\?xml\b[^>]*>\s*)?(?:<!--.{0,1000}?-->\s*)?"
     rb"<(?:!doctype\s+html|html|head|title|meta|link|script|noscript|style|body|h[1-6]|p|pre|div|br"
@@ -84,16 +85,16 @@ UNUSED_FIELDS = frozenset(
     }
 )
 
-# Google's parser skips a byte-order mark at the beginning of the file, and even the first one or
-# two bytes of the mark without the rest.
+# Google's parser skips a byte-order mark at the beginning of the file. If the file begins with only
+# the first one or two bytes of a mark, the parser skips these bytes.
 BOM = b"\xef\xbb\xbf"
 # Google ignores the content of a file after 500 KiB (Google's page, "File format").
 MAX_BYTES = 512_000
-# Google's parser ignores the rest of a longer line. The limit is eight times 2,083 bytes, which is
-# the length of the longest URL in some browsers, less one byte.
+# Google's parser ignores the rest of a line that is longer than this. The limit is eight times
+# 2,083 bytes, less one byte. The longest URL in some browsers has 2,083 bytes.
 MAX_LINE_BYTES = 16_663
 
-# An allow rule for this page also allows its directory (Google's parser).
+# An allow rule for a page whose name begins like this also allows its directory (Google's parser).
 INDEX_PAGE = "/index.htm"
 
 # A product token consists of letters, "-" and "_" (RFC 9309 2.2.1). Google ignores the text after
@@ -106,7 +107,7 @@ _AGENT = re.compile(rb"\*(?=[ \t\v\f\r\n#]|\Z)|[A-Za-z_-]*")
 def field_of(key: bytes) -> tuple[int, bool]:
     """Return the kind of line for the field name `key`, and whether the name is misspelt.
 
-    `key` has no white space around it.
+    `key` has no white space around it. For example, the result for b"Disalow" is (DISALLOW, True).
     """
     lower = key.lower()
     for kind, name, typos in FIELDS:
@@ -127,17 +128,17 @@ def agent_of(value: bytes) -> bytes:
     return user_agent[0].lower() if user_agent else b""
 
 
-# The number of a `Content-` line, and the line as written.
+# A `Content-Usage` or `Content-Signal` line: its line number, and the line as written.
 ContentLine = tuple[int, bytes]
 
-_BLOCK = 8_192  # bytes
+_BLOCK = 8_192  # the least length of a block of lines, in bytes
 _INFINITY = float("inf")
 _BOM_BEGINNINGS = (BOM, BOM[:2], BOM[:1])
-_CR, _NUL = b"\r\0"  # These are numbers. `13 in text` is much faster than `b"\r" in text`.
+_CR, _NUL = b"\r\0"  # These are numbers, because `13 in text` is much faster than `b"\r" in text`.
 
 
 class Line(NamedTuple):
-    """One line of a robots.txt, as in the line report of Google's parser.
+    """One line of a robots.txt, as Google's parser reads it.
 
     Attributes:
         number: the line number, from 1.
@@ -202,9 +203,9 @@ def _usable(raw: bytes) -> bytes:
 def content_blocks(body: bytes) -> Iterator[bytes]:
     """Yield the lines of `body` in blocks of about 8 KiB.
 
-    With blocks, the separate lines of a hostile file are never all in memory at once. A block
-    consists of whole lines, without the parts that Google's parser ignores. Every line ends with
-    LF, except the last line of the file.
+    A block consists of whole lines, without the parts that Google's parser ignores. Every line ends
+    with LF, except the last line of the file. If a caller splits one block at a time, only the
+    lines of one block are in memory, even for a hostile file with hundreds of thousands of lines.
     """
     text = without_bom(body)
     if _CR in text:
@@ -220,11 +221,11 @@ def content_blocks(body: bytes) -> Iterator[bytes]:
 
 
 def read_line(number: int, raw: bytes) -> Line:
-    """Read the line `raw`. The result has the line number `number`.
+    """Read the line `raw`, which has the line number `number` in the file.
 
-    A comment is removed before the line is split. There are two other places that end a value at
-    its comment: `_patterns` in the fast reader for paths, and `agent_of` for user agents. All three
-    places must agree.
+    A comment is removed before the line is split. Two other functions also have to end a value at a
+    comment: `_patterns` in the fast reader for paths, and `agent_of` for user agents. All three
+    must agree.
     """
     flags = TOO_LONG if len(raw) > MAX_LINE_BYTES else 0
     text, hash_sign, _ = _usable(raw).partition(b"#")
@@ -269,6 +270,6 @@ def as_written(raw: bytes) -> bytes:
 
 
 def seconds(value: bytes) -> float | None:
-    """Return the seconds that `value` contains; None if `value` is not a plain number."""
+    """Return `value` as a number of seconds; None if `value` is not a plain decimal number."""
     number = float(value) if value.replace(b".", b"", 1).isdigit() else _INFINITY
     return number if number < _INFINITY else None

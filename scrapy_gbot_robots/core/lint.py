@@ -1,9 +1,9 @@
 """Find the lines of a robots.txt that may do harm, and sort the findings by their harm.
 
-remarks.py has the findings about single lines, and the texts of all kinds of findings. This module
-adds the findings that come from a comparison of several lines, such as a rule that never decides
-because another rule always has precedence. To find such a rule, this module asks an index of all
-rules for the decision on the paths that the rule matches (`stand_in` in patterns.py).
+remarks.py finds problems in single lines, and contains the texts of all kinds of findings. This
+module adds the findings for which several lines must be compared. For example, a rule never decides
+if another rule always has precedence. To find such a rule, this module asks an index of all rules
+which rule decides for the paths that the rule matches (`stand_in` in patterns.py).
 
 No verdict depends on a finding. The sources are RFC 9309, and Google's page and parser (lines.py).
 """
@@ -57,22 +57,22 @@ from .rules import PATHS_BEGIN, closing_rule, entries_of
 from .urls import Origin, shown
 from .verdict import Rule
 
-_RANKS = [*KINDS]  # The kinds with the greatest harm are at the beginning.
+_RANKS = [*KINDS]  # The kinds that do the greatest harm come first.
 
-# The beginning of UTF-16 and UTF-32 text: a byte-order mark, or an ASCII character.
+# The beginning of UTF-16 or UTF-32 text: a byte-order mark, or an ASCII character with NUL bytes.
 _WIDE = re.compile(rb"\xff\xfe|(?:\0\0)?\xfe\xff|\0{0,3}[\t\n\r -~]\0")
-# A seam is a line that only seems to begin a group (see `_seams`). The texts explain why the line
-# does not begin a group, for each kind of line.
+# A seam is a line that seems to begin a group, but does not (see `_seams`). For each kind of line,
+# the text explains why the line does not begin a group.
 _SEAMS = {
     UNKNOWN: "is not a user-agent line",
     USER_AGENT: "does not begin a new group, as no rule ends the group above",
 }
 _OF_ENGINES = chain.from_iterable(engine.tokens for engine in SEARCH_ENGINES.values())
 _ENGINE_TOKENS = set(map(str.lower, _OF_ENGINES))
-# A site that wants to be found does not shut out these crawlers on purpose.
+# If a site wants to be found by search engines, it does not shut out these crawlers on purpose.
 _LARGE = {"Googlebot", "Bingbot"}
 _ANY = UserAgent.of("*")
-_MOST_SITEMAPS = 1_000
+_MOST_SITEMAPS = 1_000  # The other sitemap lines of a file are not checked.
 # Hosts that no crawler can reach: a developer's own machine, the example in the default settings of
 # a tool, or the text that a program writes for a missing value.
 _NOT_PUBLIC = re.compile(
@@ -81,12 +81,13 @@ _NOT_PUBLIC = re.compile(
     r"|undefined|null|none|nan|(?:.+\.)?your-?(?:domain|site|website|host|app|store|shop|blog|name)"
     r"(?:\..+)?"
 )
-# The end of a rule for a query parameter, such as "*?name=". The groups are the separator before
+# The end of a rule that matches a query parameter, such as "*?name=". The groups are the separator
+# before the parameter, "?", "&" or "", and the name of the parameter.
 # the parameter, and the name of the parameter.
 _PARAMETER = re.compile(r"\*([?&]?)([\w.%~\[\]-]+)=[^?&=]*\Z")
 _STYLE_OR_SCRIPT = re.compile(r"\.(?:css|[cm]?js)(?:[$*?]|\Z)", re.IGNORECASE)
-# Regular expressions for folders with style sheets or scripts, each with the pattern of a file in
-# this folder.
+# Folders with style sheets or scripts. Each row contains a regular expression for the folder, and
+# the pattern of a file in it.
 _FOLDERS = (
     ("/(?:css|stylesheets)/", "*.css"),
     ("/(?:js|javascripts?|_next/static)/", "*.js"),
@@ -97,11 +98,11 @@ _FOLDERS = (
     (r"/wp-content/(?:themes|plugins)/\Z", "*.css"),
 )
 
-# The limit on the work of comparing patterns with paths. A unit of work is one pair of a character
-# in the patterns and a character in a path. It takes at most a quarter of a nanosecond.
+# The limit on the work of comparing patterns with paths. A unit of work is the comparison of one
+# character of a pattern with one character of a path. It takes at most a quarter of a nanosecond.
 _MOST_WORK = 20_000_000_000
 _MOST_SHOWN = 100  # A finding shows 200 characters, so it never shows more user agents than this.
-# The fixed cost of a path, and the fixed cost of a set of patterns, each in characters.
+# A path costs as much work as this many additional characters, and so does a set of patterns.
 _WORK_EACH = 200
 
 
@@ -113,14 +114,14 @@ def findings(
     site: Origin | None = None,
     more: Callable[[RobotsTxt], Iterable[tuple[int, str, str]]] = lambda _: (),
 ) -> list[Finding]:
-    """Return the findings in a robots.txt, sorted by harm and by line.
+    """Return the findings in a robots.txt, sorted by harm and by line number.
 
-    The findings with the greatest harm are at the beginning. Any `body` is valid.
+    The findings that do the greatest harm come first. Any `body` is valid.
 
     Args:
         body: the bytes of the file.
-        max_bytes: as for `RobotsTxt.parse`.
-        cut: whether the server sent more bytes than `body` has.
+        max_bytes: the limit on the size of the file, as in `RobotsTxt.parse`.
+        cut: whether the server sent more bytes than `body` contains.
         site: the origin that served the file; None if it is not known.
         more: a function that takes the parsed file and returns further findings, each as a line
             number, the name of a kind, and a text.
@@ -137,7 +138,8 @@ def findings(
     unsorted.update(disallowed.values())
     told.update(disallowed)
     for one in on_lines(all_lines, body[:max_bytes], cut=is_cut(robotstxt)):
-        # A line with a finding needs no additional note.
+        # If `more` or `_disallowed_noindex` has a finding about a line, notes about the same line
+        # are left out.
         if one.line in disallowed and one.kind == "noindex":
             continue
         if one.level != NOTE or one.line not in told:
@@ -209,11 +211,11 @@ def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
 def _on_groups(
     robotstxt: RobotsTxt, groups: Sequence[Group], all_lines: Sequence[Line]
 ) -> Iterator[Finding]:
-    """Find search engines that are shut out, and lines that only seem to begin a group.
+    """Find search engines that are shut out, and lines that seem to begin a group but do not.
 
-    Such lines exist because only a rule ends the user-agent lines of a group (Google's page). If a
-    site is closed to everybody, the owner may have closed it on purpose until it is public, so this
-    is only a warning.
+    Lines of the second kind occur because only a rule ends the user-agent lines of a group
+    (Google's page). If a robots.txt closes the site to all crawlers, the finding is only a warning,
+    because the owner may have closed the site on purpose until it is public.
     """
     seams = _seams(all_lines)
     shut_out, is_closed = _shut_out(robotstxt, groups, seams)
@@ -237,7 +239,10 @@ def _on_groups(
 
 
 def _on_disobedient(groups: Iterable[Group]) -> Iterator[Finding]:
-    """Find groups for crawlers that may ignore robots.txt. One note names all these crawlers."""
+    """Find groups with disallow rules for crawlers that may ignore robots.txt.
+
+    One note names all these crawlers.
+    """
     told: dict[str, int] = {}
     for group in groups:
         if any(rule.pattern and not rule.allow for rule in group.rules):
@@ -250,9 +255,9 @@ def _on_disobedient(groups: Iterable[Group]) -> Iterator[Finding]:
 
 
 def _on_home_page(groups: Iterable[Group]) -> Iterator[Finding]:
-    """Find the rule that closes a site except for its home page.
+    """Find a rule for "*" that disallows the whole site except its home page.
 
-    There is no finding if a search engine has its own group.
+    There is no finding if the file has a group for a search engine.
     """
     rules: list[Rule] = []
     for group in groups:
@@ -269,9 +274,10 @@ def _on_home_page(groups: Iterable[Group]) -> Iterator[Finding]:
 def _on_agents(
     groups: Sequence[Group], seams: set[int], all_lines: Sequence[Line]
 ) -> Iterator[Finding]:
-    """Find user agents without rules, and user agents that share the rules of those above them.
+    """Find user agents without rules, and user agents that join the group above them by mistake.
 
-    `seams` has the numbers of the user-agent lines that only seem to begin a group.
+    `seams` contains the line numbers of the user-agent lines that seem to begin a group, but do
+    not.
     """
     merged = groups_by_agent(groups)
     for group in groups:
@@ -286,20 +292,21 @@ def _on_agents(
 
 
 def _seams(all_lines: Iterable[Line]) -> set[int]:
-    """Return the numbers of the lines that only seem to begin a group.
+    """Return the numbers of the lines that seem to begin a group, but do not.
 
-    There are two kinds. The first kind is a misspelt user-agent line. The second kind is a
-    user-agent line that joins the group above, although other lines separate it from the last
-    user-agent line. In a group, only rules end the user-agent lines; a blank line, a sitemap line
-    or a crawl delay does not.
+    There are two kinds of such lines. The first kind is a misspelt user-agent line. The second kind
+    is a user-agent line that joins the group above it, although there are other lines between it
+    and the last user-agent line. In a group, only rules end the run of user-agent lines; a blank
+    line, a sitemap line or a crawl delay does not.
     """
     seams = set()
-    # The fields since the last user-agent line; None after a rule.
+    # The names of the fields since the last user-agent line; None if a rule has followed that line.
     fields: set[bytes] | None = None
     for line in all_lines:
         if line.kind == USER_AGENT:
-            # If the lines above only set a crawl delay for another crawler, that crawler should
-            # follow the rules of "*" anyway, so a line with "*" is not a seam.
+            # A line with "*" is not a seam if the lines above it only set a crawl delay, or another
+            # limit, for some crawler, because this crawler is meant to follow the rules of "*" as
+            # well.
             if fields and (line.value != GLOBAL or fields.isdisjoint(OF_GROUPS)):
                 seams.add(line.number)
             fields = set()
@@ -317,9 +324,10 @@ def _shut_out(
 ) -> tuple[dict[tuple[Rule, int], list[str]], bool]:
     """Return the search engines that may fetch nothing, and whether this is true of all of them.
 
-    The search engines include "*", which stands for all crawlers without a group. A key of the
-    result is a rule and a line number. The rule disallows everything. The line number is the number
-    of a seam (see `_seams`) if the rule applies only because of this seam; otherwise it is 0.
+    The search engines include "*", which stands for all crawlers without a group of their own. The
+    first item of the result is a dictionary. Its key is a pair: the rule that disallows everything,
+    and the line number of a seam (see `_seams`). The line number is 0 if the rule would apply
+    without the seam as well. Its value is the list of the search engines for which this is true.
     """
     shut_out: dict[tuple[Rule, int], list[str]] = {}
     is_closed = True
@@ -337,7 +345,7 @@ def _shut_out(
 
 
 def _on_crawlers(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[Finding]:
-    """Compare the rules of each crawler with one another, and with the rules of "*".
+    """Find problems in the rules of each crawler, and rules of "*" that it does not follow.
 
     User agents that have the same groups are handled together, as one crawler.
     """
@@ -372,7 +380,7 @@ def _on_crawlers(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator
 
 
 def _paths_closed_to_all(groups: Iterable[Group]) -> list[str]:
-    """Return the disallow patterns of "*", except patterns that match every path."""
+    """Return the patterns of the disallow rules of "*", except patterns that match every path."""
     rules = chain.from_iterable(group.rules for group in groups if "*" in group.user_agents)
     patterns = [rule.pattern for rule in rules if not rule.allow]
     return [
@@ -383,10 +391,11 @@ def _paths_closed_to_all(groups: Iterable[Group]) -> list[str]:
 
 
 def _opened(rules: Iterable[Rule], closed_to_all: Iterable[str], index: Index) -> list[str]:
-    """Return the patterns in `closed_to_all` about which none of the crawler's own rules decides.
+    """Return the patterns in `closed_to_all` that are open to a crawler with a group of its own.
 
-    The result is empty if the crawler's own group allows everything, because the author lets this
-    crawler in on purpose. It is also empty if a rule of the group matches every path.
+    A pattern is open if no rule of the crawler matches all its paths. The result is empty if the
+    crawler's group allows everything, because the author seems to let this crawler in on purpose.
+    It is also empty if a rule of the group matches every path.
     """
     if all(rule.allow for rule in rules) or decider(index.kinds, stand_in("/")) != NO_RULE:
         return []
@@ -406,8 +415,9 @@ def _index_of(rules: Iterable[Rule]) -> Index:
 def _on_rules(rules: Iterable[Rule], whom: str, index: Index) -> Iterator[Finding]:
     """Find duplicate rules, and rules that never decide.
 
-    An allow rule never decides if a disallow rule matches all paths of the allow rule and has
-    precedence (RFC 9309 2.2.2). The same is true for a disallow rule and an allow rule.
+    For example, an allow rule never decides if a disallow rule matches all paths that the allow
+    rule matches, and has precedence (RFC 9309 2.2.2). `whom` contains the names of the user agents,
+    for the text of the finding.
     """
     first: dict[tuple[bool, str], int] = {}
     at = {rule.line: rule for rule in rules}
@@ -425,7 +435,8 @@ def _on_parameters(rules: Sequence[Rule]) -> Iterator[Finding]:
     """Find rules that match a query parameter only if it is the first one, such as "/*?name=".
 
     There is no finding for a parameter if another rule matches it in other places, such as
-    "/*&name=". One note reports the first rule, and the number of the other rules.
+    "/*&name=". There is only one note. It is for the first of the rules, and contains the number of
+    the others.
     """
     firsts: dict[str, int] = {}
     elsewhere = set()
@@ -450,7 +461,7 @@ def _on_sitemaps(robotstxt: RobotsTxt, site: Origin | None) -> Iterator[Finding]
     """Find sitemaps on hosts that are not public, and sitemaps that a rule of this file disallows.
 
     Only sitemaps on the host of `site` are compared with the rules. If `site` is None, and all
-    sitemaps are on one host, this host is taken for the site.
+    sitemaps are on one host, this host is assumed to be the host of the site.
     """
     listed: list[tuple[int, str, Origin]] = []
     for line, url, _ in sitemap_lines_of(robotstxt)[:_MOST_SITEMAPS]:
@@ -475,8 +486,8 @@ def _on_own_sitemaps(
 ) -> Iterator[Finding]:
     """Find sitemaps that a rule disallows.
 
-    A finding names one rule and the first sitemap that the rule disallows. A crawler for which the
-    whole site is disallowed is left out.
+    There is one finding for each rule that disallows a sitemap. It is for the first of these
+    sitemaps. A crawler for which the whole site is disallowed is left out.
     """
     forbidden: dict[tuple[Rule, str], list[int]] = {}
     work_left = _MOST_WORK
@@ -502,7 +513,10 @@ def _on_own_sitemaps(
 
 
 def _on_styles_and_scripts(rules: Iterable[Rule], index: Index) -> Iterator[Finding]:
-    """Find rules that disallow style sheets or scripts, unless another rule decides about them."""
+    """Find rules that disallow style sheets or scripts.
+
+    A rule is left out if another rule decides for the style sheets or scripts that it matches.
+    """
     for rule in rules:
         file = _style_or_script(rule.pattern)
         if file and not rule.allow and line_of(decider(index.kinds, file)) == rule.line:
@@ -512,7 +526,7 @@ def _on_styles_and_scripts(rules: Iterable[Rule], index: Index) -> Iterator[Find
 def _style_or_script(pattern: str) -> str:
     """Return the path of a style sheet or script that a pattern matches; "" if there is none.
 
-    A NUL stands for any name, as in `stand_in`.
+    In the path, a NUL stands for any characters, as in `stand_in`.
     """
     path = pattern.rstrip("*")
     if path.startswith("*"):
@@ -521,8 +535,8 @@ def _style_or_script(pattern: str) -> str:
         return path.rstrip("*$").replace("*", "\0")
     folders = path
     if not path.endswith("/"):
-        # The rule matches only some of the paths in the folder above, so only the last segment
-        # counts.
+        # The rule matches only some of the paths in the folder above the last segment, so only the
+        # last segment is compared with the names of folders.
         folders = path[path.rfind("/") :] + "/"
     for folder, file in _FOLDERS:
         if re.search(folder, folders.lower()):

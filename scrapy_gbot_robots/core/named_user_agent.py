@@ -1,8 +1,10 @@
 """Describe, for people, the crawler that a user names and the group that this crawler follows.
 
-verdict.py describes a verdict. This module describes what surrounds the verdict: how the user named
-the crawler, which part of the name is read, which group the crawler follows and why, and which
-texts can be judged. The command and the "Try it" page of the documentation show the same texts.
+A user of the commands names a crawler, for example with `--as Googlebot`, and asks for the verdict
+on a URL. verdict.py describes the verdict. This module describes how the user named the crawler,
+which part of the name is read, and which group the crawler follows and why. It also checks the
+texts that the user gives as URLs. The command and the "Try it" page of the documentation show the
+same texts.
 
 This module does not fetch anything, and does not read settings. Its sources are RFC 9309 2.2.1
 (product tokens, groups) and 2.2.2 (the URL of a robots.txt), and Google's page ("Order of
@@ -22,8 +24,8 @@ from .urls import ROBOTS_PATH, Origin, origin_of_robots_txt, shown
 from .verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 
 NAMED = "--as"  # the option by which a user of the command names crawlers
-NOBODY = ""  # the `source` of a crawler if the user has not named one
-_RULE = ': a product token has letters, "-" and "_" only'
+NOBODY = ""  # the `source` if the user has not named a crawler
+_RULE = ': a product token has letters, "-" and "_" only'  # the end of an error message
 
 
 class NamedUserAgent(NamedTuple):
@@ -44,12 +46,12 @@ class NamedUserAgent(NamedTuple):
         """Return the crawler that a product token or a User-Agent header names.
 
         The name "*" means a crawler that no group names. A well-known crawler falls back to the
-        tokens that its operator documents. If a name has a digit, only the part before the digit is
-        read, as in a robots.txt.
+        tokens that its operator documents. If a name contains a digit, only the part before the
+        digit is the token, as in a robots.txt.
 
         Raises:
-            ValueError: `name` has no product token, or only a part of `name` is a product token,
-                unless the rest begins with a digit.
+            ValueError: `name` has no product token, or the token is only a part of a name that
+                continues with a character other than a digit.
         """
         crawler, cut = UserAgent.of(name), cut_token(name)
         problem = "does not name a crawler"
@@ -63,7 +65,8 @@ class NamedUserAgent(NamedTuple):
     def __str__(self) -> str:
         """Return the name of the crawler, and where it comes from.
 
-        The source is left out if it is "--as", and the text is left out if it is the name.
+        For example, the result is 'mybot, from USER_AGENT "mybot/1.0"'. The source is left out if
+        it is "--as", and the text is left out if it is equal to the name.
         """
         if self.source == NOBODY:
             return f"{self.name} (any crawler that no group names; {NAMED} Googlebot asks for one)"
@@ -91,7 +94,7 @@ class NamedUserAgent(NamedTuple):
 
 
 def names_in(text: str) -> list[str]:
-    """Return the names of crawlers in a text with commas between the names.
+    """Split a text that contains names of crawlers with commas between them.
 
     A text with an opening parenthesis is one User-Agent header, even if it contains commas.
     """
@@ -101,7 +104,7 @@ def names_in(text: str) -> list[str]:
 
 
 def hints_on(names: Iterable[str]) -> Iterator[str]:
-    """Yield a hint for each name that is nearly a known crawler's name."""
+    """Yield a sentence for each name that may be meant for the name of a known crawler."""
     for name in names:
         hint = did_you_mean(name)
         if hint:
@@ -109,9 +112,9 @@ def hints_on(names: Iterable[str]) -> Iterator[str]:
 
 
 def problem_of(user_agent: str) -> str:
-    """Return the problem of the header `user_agent` for the user's own crawl; "" if there is none.
+    """Return the problem with `user_agent` as the header of the user's crawl; "" if there is none.
 
-    In the log, the header is the subject of a sentence, and the result is the rest of the sentence.
+    The result is the end of a sentence for the log. The subject of this sentence is the header.
     """
     crawler = UserAgent.of(user_agent)
     name = crawler.name
@@ -161,9 +164,10 @@ def verdict_on(url: str, crawler: UserAgent, robotstxt: RobotsTxt) -> Verdict:
 
 
 def group_line(robotstxt: RobotsTxt, verdict: Verdict) -> int | None:
-    """Return the line number at which the group of a verdict names its user agent; None if none.
+    """Return the number of the user-agent line by which the group of a verdict applies.
 
-    If several groups are merged, the line belongs to the group with the deciding rule.
+    Return None if no group applies. If several groups are merged, the line belongs to the group
+    with the rule that decides.
     """
     user_agent, rule = verdict.group or "", verdict.rule
     for group in groups_of(robotstxt):
@@ -173,7 +177,7 @@ def group_line(robotstxt: RobotsTxt, verdict: Verdict) -> int | None:
 
 
 def group_in_words(crawler: UserAgent, group: str | None, line: int | None) -> str:
-    """Return a text for people on the group that a crawler follows, and on the reason.
+    """Describe, for people, which group a crawler follows and why.
 
     Args:
         crawler: the crawler.

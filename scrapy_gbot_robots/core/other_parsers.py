@@ -1,12 +1,12 @@
 """Find the lines of a robots.txt that other parsers read differently from Google's parser.
 
-Not only Google's crawlers read a robots.txt. The lines that this module reports are correct for
-RFC 9309 and for Google. But in our tests, some parsers allowed URLs that these lines disallow, and
-each note names these parsers.
+Other crawlers than Google's also read a robots.txt. The lines that this module reports are correct
+by RFC 9309 and for Google. But in our tests, some other parsers then allowed URLs that the file
+disallows. Each note names these parsers.
 
-There is only one note of each kind, at the first line. No verdict depends on a note. The notes come
-from tests of 28 parsers with 23 questions each on 2026-11-28. The notes name the versions that were
-tested.
+There is only one note of each kind, at the first line to which it applies. No verdict depends on a
+note. The notes come from tests of 28 parsers with 23 questions each on 2026-11-28. The notes name
+the versions that were tested.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from .remarks import RULES, Finding, finding
 from .robots import Group, groups_by_agent
 from .urls import LOOSE_ESCAPE
 
+# A non-empty line that ends with CR alone and has another non-empty line below it.
 _CR_ALONE = re.compile(rb"[^\r\n]\r(?=[^\r\n])")
-# HTTrack keeps only this many bytes of a group. The bytes are the paths of the rules, with an LF
-# after each path. The number was measured.
+# HTTrack copies the paths of a group's rules, with an LF after each path, and keeps only this many
+# bytes. The number was measured.
 _HTTRACK_KEEPS = 4_096
 _OF_HTTRACK = {"*", "httrack"}  # the user agents whose groups HTTrack follows
 
@@ -49,9 +50,9 @@ def read_otherwise(
 
 
 def _noted(kind: str, lines: Iterable[int]) -> Iterator[Finding]:
-    """Yield one note of `kind` on the first line in `lines`. It shows how many other lines follow.
+    """Yield a note of `kind` for the first line number in `lines`, if `lines` is not empty.
 
-    Nothing is yielded if `lines` is empty.
+    The note contains the number of the other lines.
     """
     first, *others = [*lines] or [0]
     if first:
@@ -77,7 +78,7 @@ def _blank_lines(all_lines: Iterable[Line], written: Iterable[bytes]) -> Iterato
 
 
 def _lower_escapes(all_lines: Iterable[Line], written: Iterable[bytes]) -> Iterator[int]:
-    """Yield the line number of each rule with a lower-case escape in its path, such as "%2f"."""
+    """Yield the line number of each rule whose path has a lower-case escape, such as "%2f"."""
     for line, raw in zip(all_lines, written, strict=True):
         may_have = line.kind in RULES and LOOSE_ESCAPE.search(raw)
         if may_have and LOOSE_ESCAPE.search(as_written(raw)):
@@ -85,9 +86,9 @@ def _lower_escapes(all_lines: Iterable[Line], written: Iterable[bytes]) -> Itera
 
 
 def _empty_rules(group: Group) -> Iterator[int]:
-    """Yield the line number of an empty disallow rule, if a disallow rule with a path follows it.
+    """Yield the line number of an empty disallow rule before a disallow rule with a path.
 
-    At most one number is yielded.
+    At most one number is yielded, for the first such rule of the group.
     """
     empty = 0
     for rule in group.rules:
@@ -116,7 +117,7 @@ def _on_parts(groups: Sequence[Group]) -> Iterator[Finding]:
 
 
 def _on_long_groups(groups: Iterable[Group]) -> Iterator[Finding]:
-    """Find the first group that is too long for HTTrack, and the first rule that it forgets."""
+    """Find the first group that is too long for HTTrack. Report the first rule that it forgets."""
     for group in groups:
         if _OF_HTTRACK.isdisjoint(group.user_agents):
             continue

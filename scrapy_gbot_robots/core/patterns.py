@@ -10,8 +10,8 @@ pattern times the length of the path. Patterns never become regular expressions.
 pattern "/a*b*c" matches the path "/axbbc" with "/a" at 0, "b" at 3 and "c" at 5.
 
 A crawl requests only a few pages of most hosts. For these hosts, an index (rule_index.py) costs
-more time and memory than it saves, so `Patterns` tries the patterns one by one. The protocol
-`RuleSet` describes a `Patterns` object as well as each half of an index.
+more time and memory than it saves, so `Patterns` tries the patterns one by one. Both a `Patterns`
+object and each half of an index implement the protocol `RuleSet`.
 
 The sources are RFC 9309 2.2.3, and Google's page ("URL matching based on path values", "Order of
 precedence for rules").
@@ -27,10 +27,10 @@ from .lines import INDEX_PAGE
 from .urls import escape
 from .verdict import Rule
 
-# If a pattern has more segments than this, `matches` searches for the last segment before the
-# others. This saves time if the last segment does not occur.
+# If a pattern has more segments than this, `matches` looks for the last segment before it looks for
+# the others. This saves time if the path does not contain the last segment.
 _MANY_STARS = 8
-_IN_A_BYTE = 256  # A smaller line number fits into one byte.
+_IN_A_BYTE = 256  # A line number below this fits into one byte.
 
 # A precedence is one number with four parts. From the highest bits to the lowest bits, the parts
 # are the length of the pattern, the kind (1 for an allow rule, 0 for a disallow rule), a number
@@ -55,7 +55,8 @@ def matches(pattern: str, path: str) -> bool:
         return path.endswith(rest[:-1], end) if rest.endswith("$") else path.find(rest, end) >= 0
     *segments, last = rest.removesuffix("$").split("*")
     if len(segments) > _MANY_STARS and path.find(last, end + sum(map(len, segments))) < 0:
-        return False  # Nowhere do enough characters for the other segments precede the last one.
+        # Before the last segment, the path has too few characters for the other segments.
+        return False
     for segment in segments:
         begin = path.find(segment, end)
         if begin < 0:
@@ -95,7 +96,7 @@ def directory_of_index(pattern: str) -> str:
 
 
 def precedence_of(length: int, allow: bool, line: int) -> int:
-    """Return the precedence of a rule. Of the rules that match, the one with the highest decides.
+    """Return the precedence of a rule. Of the rules that match, the highest precedence decides.
 
     A longer pattern has a higher precedence. If the lengths are equal, an allow rule is above a
     disallow rule (Google's page, "Order of precedence for rules"). If the kinds are equal too, an
@@ -105,7 +106,7 @@ def precedence_of(length: int, allow: bool, line: int) -> int:
 
 
 def line_of(precedence: int) -> int:
-    """Return the line of the rule that has this precedence."""
+    """Return the line number that the precedence of a rule contains."""
     return LAST_LINE - ((precedence >> 1) & LAST_LINE)
 
 
@@ -119,11 +120,12 @@ class RuleSet(Protocol):
         """
 
 
-Kinds = tuple[RuleSet, RuleSet]  # the disallow rules of a group, and its allow rules
+# A pair of the disallow rules of a group and its allow rules.
+Kinds = tuple[RuleSet, RuleSet]
 
 
 def is_allowed(kinds: Kinds, path: str) -> bool:
-    """Return whether the rules allow `path`, which has the form of `path_of`."""
+    """Return whether the rules allow `path`, which has the form that `path_of` returns."""
     disallows, allows = kinds
     best = disallows.best(path, NO_RULE)
     return best == NO_RULE or allows.best(path, best) != best
@@ -136,7 +138,7 @@ def decider(kinds: Kinds, path: str) -> int:
 
 
 class Patterns:
-    """The allow rules of a group, or its disallow rules. A search tries them one by one.
+    """The allow rules of a group, or its disallow rules. Each question tries the rules one by one.
 
     An allow rule for an index page has two patterns with the same line number. The pattern of the
     directory comes before the pattern as written.
@@ -144,7 +146,7 @@ class Patterns:
     Attributes:
         text: the patterns in file order, with an LF between them.
         lines: the line number of each pattern.
-        tried: the patterns in the form in which a search tries them; None before the first search.
+        tried: the patterns in the form in which `best` tries them; None until they are needed.
     """
 
     __slots__ = ("_allow", "lines", "text", "tried")
@@ -202,10 +204,11 @@ class Patterns:
         if not self.text:
             return best
         texts, wild = self.tried or self.split()
-        # The first of the longest matching patterns, without and with a wildcard.
+        # The longest matching pattern without a wildcard, and the longest with a wildcard. If
+        # several are equally long, the first one in the file counts.
         plainest = wildest = ""
         if path.startswith(texts):
-            # There may be thousands of patterns. `filter` is fast because it runs in C.
+            # There may be thousands of patterns, so the fast `filter` finds the few that match.
             beginning = filter(path.startswith, texts)
             plainest = max([text for text in beginning if matches(text, path)], key=len, default="")
         for needle, text in wild:
@@ -223,8 +226,9 @@ class Patterns:
         texts = text.split("\n") if self.lines else []
         wild: list[tuple[str, str]] = []
         if "*" in text or "$" in text:
-            # `best` first searches a path for a literal text of the pattern, which is fast. This
-            # text is the first segment, after "/", "*" and "$" are removed from both ends.
+            # Before `best` compares a path with a pattern that has a wildcard, it checks that the
+            # path contains a literal text of the pattern, which is fast. This text is the first
+            # segment, without "/", "*" and "$" at both ends. For "/shop/*.pdf$" it is "shop".
             wild = [
                 (text.strip("/*$").partition("*")[0], text)
                 for text in texts
@@ -234,8 +238,9 @@ class Patterns:
         return tried
 
 
-# The first item contains all patterns. The second item has a pair for each pattern with a wildcard:
-# a text that every matching path contains, and the pattern.
+# The patterns of a `Patterns` object, after the split. The first item contains all patterns. The
+# second item has a pair for each pattern with a wildcard: a literal text that every matching path
+# contains, and the pattern.
 _Tried = tuple[tuple[str, ...], Sequence[tuple[str, str]]]
 
 NO_PATTERNS = Patterns("", b"", False)

@@ -1,12 +1,15 @@
 """Read the preferences of a site about the use of its content from a robots.txt.
 
-The preferences are in `Content-Usage` and `Content-Signal` lines. This module is experimental: both
-fields are drafts, so names may change. If no line states a preference for a use, this use is
-neither granted nor refused. `Rules` keeps the lines as written. The lines are read only when a
-caller asks for preferences. experimental/preferences.py reads the headers of pages, and checks the
-lines for lint.
+The preferences are in `Content-Usage` and `Content-Signal` lines. For example, the line
+"Content-Usage: train-ai=n" refuses the use of the site's content for training models. A word such
+as `train-ai` is a label. If no line states a preference for a label, the use is neither granted nor
+refused.
 
-No verdict depends on preferences. The crawl decides how to obey the preferences.
+This module is experimental, because the specifications of both fields are drafts, so names may
+change. `Rules` keeps the lines as written, and this module reads them only when a caller asks for
+preferences. experimental/preferences.py reads the headers of pages, and checks the lines for lint.
+
+No verdict depends on preferences. A spider has to decide itself how to obey them.
 
 The sources are draft-ietf-aipref-attach-05 (the place of `Content-Usage` lines, and which statement
 applies), draft-ietf-aipref-vocab-08 (the labels in these lines), RFC 9651 (the syntax of these
@@ -25,15 +28,18 @@ from .patterns import NO_RULE, decider, line_of
 from .rule_index import Index
 from .urls import escape, path_of
 
-_STRICTEST = (False, True, None)  # the most restrictive statement first
-_USES = ("immediate", "reference", "full")  # values of Content-Signal's `use`, the narrowest first
+_STRICTEST = (False, True, None)  # the values of a preference, the most restrictive one first
+# The values of the label `use` in `Content-Signal` lines, the most restrictive one first.
+_USES = ("immediate", "reference", "full")
 
 
 def _granted(attribute: str, yes: str, no: str) -> dict[str, dict[str, Any]]:
     return {yes: {attribute: True}, no: {attribute: False}}
 
 
-# For each label, the valid values. For each value, its meaning as attributes of `Preferences`.
+# A key is a label, and its value has a key for each valid value of the label. The inner value is
+# the meaning, as attributes of `Preferences`. For example, USAGE["train-ai"]["n"] is {"train_ai":
+# False}.
 Labels: TypeAlias = Mapping[str, Mapping[str, dict[str, Any]]]
 USAGE: Labels = {  # draft-ietf-aipref-vocab-08
     "train-ai": _granted("train_ai", "y", "n"),
@@ -47,11 +53,13 @@ SIGNAL: Labels = {
     "use": {use: {"use": use} for use in _USES},
 }
 
-_SIGNAL = b"content-signal"
-# The results for this many files are kept. The result for a hostile file takes up to 10 MB.
+_SIGNAL = b"content-signal"  # the name of a field, in lower case
+# `_statements` keeps its results for this many files. The result for a hostile file takes up to 10
+# MB.
 _KEPT = 8
 
-# A longer Dictionary is not read. Header lines and lines of a robots.txt are always shorter.
+# A Dictionary (RFC 9651) with more bytes than this is not read. Header lines and lines of a
+# robots.txt are always shorter.
 _MAX_BYTES = 65_536
 
 # The following expressions match one member of a Dictionary (RFC 9651, "Structured Field Values for
@@ -112,8 +120,9 @@ NOTHING_SAID = Preferences()
 def said_by(lines: tuple[ContentLine, ...], url: str | bytes) -> Preferences:
     """Return the site's preferences about the content of `url`.
 
-    `lines` contains the `Content-` lines of the crawler's group, and the `Content-Signal` lines
-    before the first group. As with rules, the line with the longest matching path decides.
+    `lines` contains the `Content-Usage` and `Content-Signal` lines of the crawler's group, and the
+    `Content-Signal` lines before the first group. A `Content-Usage` line may begin with a path. Of
+    these lines, the line with the longest matching path decides, as with rules.
     """
     signals, paths, usages = _statements(lines)
     best = decider(paths.kinds, path_of(url))
@@ -130,10 +139,11 @@ def _statements(
     """Read `Content-` lines.
 
     Returns:
-        A tuple with three items. The first item is the combined preferences of all `Content-Signal`
-        lines. The second item is an index of the paths in `Content-Usage` lines, in which each path
-        has a number. The third item contains the preferences for each number. Number 0 is for lines
-        without a path, which apply if no path matches.
+        A tuple with three items. The first item contains the combined preferences of all
+        `Content-Signal` lines. The second item is an index of the paths in `Content-Usage` lines,
+        in which each path has a number in place of a line number. The third item contains the
+        preferences for each number. Number 0 is for lines without a path, which apply if no path
+        matches.
     """
     stated: dict[str, list[Preferences]] = {"": []}
     signals: list[Preferences] = []
@@ -154,7 +164,7 @@ def _statements(
 
 
 def combined(statements: Iterable[Preferences]) -> Preferences:
-    """Combine statements that all apply. For each label, the most restrictive statement counts."""
+    """Combine preferences that all apply. For each label, the most restrictive value counts."""
     train_ai, search, ai_use, use, lines = zip(NOTHING_SAID, *statements, strict=True)
     return Preferences(
         min(train_ai, key=_STRICTEST.index),
@@ -169,7 +179,8 @@ def stated_in(pairs: Iterable[tuple[str, str]], labels: Labels, *lines: int) -> 
     """Return the preferences in pairs of a label and a value.
 
     If a label occurs several times, the most restrictive value counts. `labels` contains the valid
-    labels and values, and `lines` contains the line number if there is one.
+    labels and values. `lines` contains the number of the line with the pairs, or nothing if the
+    pairs are from a header.
     """
     statements = (labels[key].get(value) for key, value in pairs if key in labels)
     return combined(Preferences(**fields, lines=lines) for fields in statements if fields)
@@ -197,9 +208,10 @@ def path_and_dictionary(value: bytes) -> tuple[str, bytes]:
 def read_dictionary(value: bytes) -> dict[str, str] | None:
     """Return the members of a Dictionary (RFC 9651 4.2.2); None if `value` is not a Dictionary.
 
-    The value of a member is its Token, or "" if the value has another type. If a key occurs several
-    times, the last value counts. The whole text is checked, because a field with a syntax error has
-    no meaning (RFC 9651).
+    A Dictionary is a text such as "train-ai=n, search=y", and its members are pairs of a key and a
+    value. In the result, the value is the Token after "=", or "" if the value has another type. If
+    a key occurs several times, the last value counts. The whole text is checked, because RFC 9651
+    requires a field with a syntax error to be ignored as a whole.
     """
     if len(value) > _MAX_BYTES:
         return None

@@ -1,7 +1,7 @@
 """Define the kinds of findings in a robots.txt, and find the findings about single lines.
 
-`RobotsTxt.remarks` returns some of these findings. lint.py adds the findings that come from a
-comparison of several lines.
+`RobotsTxt.remarks` returns the findings of some kinds. lint.py adds the findings for which several
+lines must be compared.
 
 No verdict depends on a finding. The kind and the flags of a line come from the careful reader
 (lines.py). The sources are RFC 9309, and Google's page and parser (lines.py).
@@ -39,22 +39,25 @@ from .lines import (
 from .patterns import directory_of_index
 from .urls import DEFAULT_PORTS, shown, sitemap_url
 
-# The line has no effect, or its effect differs from the effect that its author expects.
+# The levels of harm. At the level ERROR, the line has no effect, or its effect differs from the
+# effect that its author expects.
 ERROR = "error"
-# The line works for Google but may fail elsewhere, or it does less than its author expects.
+# At the level WARNING, the line works for Google but may fail for other crawlers, or it does less
+# than its author expects.
 WARNING = "warning"
-# The line may be correct, but its author should know about it.
+# At the level NOTE, the line may be correct, but its author should know about it.
 NOTE = "note"
-LEVELS = (ERROR, WARNING, NOTE)  # The level with the greatest harm is at the beginning.
+LEVELS = (ERROR, WARNING, NOTE)  # from the greatest harm to the least harm
 
 
 class FindingKind(NamedTuple):
     """A kind of finding, such as "misspelt field".
 
     Attributes:
-        name: the name. It does not change between versions, because programs may use it.
+        name: the name. It is the same in every version of this package, because programs may use
+            it.
         level: one of `LEVELS`.
-        words: a format string for the text of a finding.
+        words: a format string for the text of a finding. `finding` fills its fields.
     """
 
     name: str
@@ -73,7 +76,7 @@ class Finding(NamedTuple):
     Attributes:
         level: "error", "warning" or "note".
         line: the line number, from 1.
-        kind: the name of the kind of finding. It does not change between versions.
+        kind: the name of the kind of finding. It is the same in every version of this package.
         text: a printable text for people, of bounded length.
     """
 
@@ -87,9 +90,9 @@ class Finding(NamedTuple):
 
 
 # The text of each kind of finding describes the problem and its solution. Findings are reported in
-# the order of the kinds, and the kinds with the greatest harm are at the beginning. The order is
-# our judgement. Lines that close pages by mistake come first, lines that open pages by mistake come
-# second, and lines that only lack something come last. The names do not change between versions.
+# the order of the kinds, and the kinds that do the greatest harm come first. The order is our
+# judgement. First come lines that close pages by mistake, then lines that open pages by mistake,
+# and then lines that only lack something. The names are the same in every version of this package.
 _WORDS = {
     ERROR: {
         "search engine shut out": "{crawlers} may fetch nothing: {why}",
@@ -266,8 +269,8 @@ _NO_REMARKS = {
     "space in a path",
     "style or script",
 }
-# `RobotsTxt.remarks` reports the kind on the right, which is more general, for the kind on the
-# left.
+# Instead of the kind on the left, `RobotsTxt.remarks` reports the kind on the right, which is more
+# general.
 _REMARKS = {
     "field of other crawlers": "unused field",
     "misspelt field": "unknown field",
@@ -276,26 +279,30 @@ _REMARKS = {
 }
 
 # Texts that show that a path was meant as a regular expression. A ".*" may also be a dot and the
-# wildcard of a path, as in "/index.*". So ".*" counts only in two cases: in a place where no file
-# name has a dot, or if its star is the first star in the path and a letter follows it.
+# wildcard of a path, as in "/index.*". So ".*" counts only in two cases. In the first case, it
+# stands where a file name does not have a dot, as in "/a/.*". In the second case, its star is the
+# first star in the path and a letter follows, as in "/a.*b".
 _REGEX = re.compile(
     rb"\[\^?(?:\w-\w)+\w*\][+*?]?|\([^()|]*\|[^()]*\)[+*?]?|\(\?[:=!]|\(\.[*+]"
     rb"|\\[dws](?![A-Za-z])|\\[.?/+*()]"
     rb"|(?<=[^/*])/\.\*(?=/|\$?\Z)|\.\+(?=/|\$?\Z)|\A[^*]*[^*.]\.\*(?=\w)"
 )
+# Several paths with commas between them. A comma in a query does not count.
 _SEVERAL_PATHS = re.compile(rb"[^?]*,\s*/")
+# An escape whose percent sign is escaped, such as "%252F" for "%2F".
 _ENCODED_TWICE = re.compile(rb"%25[0-9A-F]{2}")
 # A product token with a version, as in a User-Agent header.
 _PRODUCT = re.compile(r"[A-Za-z_-]+/")
-# A whole User-Agent header with one product. After the name, there may be a version, and comments
-# or URLs.
+# A whole User-Agent header with one product. After the product's name, there may be a version, and
+# comments or URLs.
 _HEADER = re.compile(
     r"[A-Za-z_-]+(?:(?P<version>/[^\s,;|()]*)| \d[\d.]*)?[;+]?\s*"
     r"(?:\([^()]*(?:\)|\Z)\s*|\+?https?://\S*(?:\s+|\Z))*\Z"
 )
-# Unusual spaces and invisible characters, HTML tags, characters that look like a slash, and Greek
-# or Cyrillic letters next to Latin letters. A zero-width joiner or non-joiner between two letters
-# past ASCII is not odd, because some scripts need it.
+# Texts that are probably not meant to be in a path: unusual spaces and invisible characters, HTML
+# tags, characters that look like a slash, and Greek or Cyrillic letters next to Latin letters.
+# Zero-width joiners and non-joiners are invisible. They are accepted between two letters past
+# ASCII, because some scripts need them.
 _ODD_IN_PATH = re.compile(
     "[\\xa0\\xad\\u2000-\\u200b\\u200e\\u200f\\u2028-\\u202f\\u205f-\\u2069\\u3000\\ufeff]"
     "|(?<![^\\0-\\x7f])[\\u200c\\u200d]|[\\u200c\\u200d](?![^\\0-\\x7f])"
@@ -322,26 +329,30 @@ _OF_OTHERS = {
     b"request-rate",
     b"visit-time",
 }
+# The usual spelling of each field that other crawlers use, by its name in lower case.
 _SPELT = {name.decode("ascii"): name.decode("ascii").capitalize() for name in _OF_OTHERS}
 _SPELT.update({"content-signal": "Content-Signal", "content-usage": "Content-Usage"})
 _SPELT["license"] = "License"
-OF_GROUPS = {CRAWL_DELAY, b"request-rate", b"visit-time"}  # These fields only work in a group.
+OF_GROUPS = {CRAWL_DELAY, b"request-rate", b"visit-time"}  # These fields work only in a group.
+# The names, in lower case, of the fields that Google uses.
 _FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in FIELDS}
-_MAX_FIELD = 30  # bytes. A longer name is not a misspelling.
-# Characters at the end of a field name, such as "ed" in "Disallowed". A name with a longer ending
-# is another word.
+_MAX_FIELD = 30  # A longer name, in bytes, is not compared with the names of known fields.
+# A field name may have this many additional characters at its end, such as "ed" in "Disallowed". A
+# name with a longer ending is taken for another word.
 _ENDING = 2
 RULES = {ALLOW, DISALLOW}
 LICENSE = b"license"  # a field of RSL 1.0
 _MOST_NAMED = 3  # A finding names at most three characters by their code points.
-# A second URL after a separator. A URL in the query or fragment of the first URL does not count.
+# A list of URLs: a second URL follows a separator. A URL in the query or fragment of the first URL
+# does not count.
 _LISTED_URL = re.compile(rb"[^?#]*[,;|]https?://", re.IGNORECASE)
-# The effect of bytes that are not UTF-8, for each kind of line.
+# For each kind of line, a text that describes the effect of bytes that are not UTF-8.
 _NOT_UTF_8 = dict.fromkeys(RULES, "the path is matched byte by byte")
 _NOT_UTF_8[SITEMAP] = "in the URL, each byte past ASCII is read as % and its code"
 _BETWEEN_NAMES = re.compile(r"[\s,;|]+")
 # The policy tokens of draft-kelley-aipref-training-preference-signal-00 begin with this text.
 _POLICY = "__usage_"
+# Ends of messages about user-agent lines of which Google reads only a part.
 _NAME_ENDS = ', because a name ends before the first character that is not a letter, "-" or "_"'
 _ITS_CRAWLER = f"{_NAME_ENDS}; the crawler itself may read the whole name"
 # Texts that a program writes if the name is missing: the empty values of several programming
@@ -354,18 +365,23 @@ _OF_A_PROGRAM = re.compile(
 _FROM_A_DIGIT = re.compile(r"[0-9][\w./! -]*", re.ASCII)  # a name that begins with a digit
 
 
-# Pairs of the name of a kind of finding, and the text for `{what}` in the words of this kind.
+# A check of a line yields pairs. The first item is the name of a kind of finding, and the second
+# item is the text for `{what}` in the words of this kind.
 Odd: TypeAlias = Iterator[tuple[str, str]]
 
 
 def finding(line: int, kind: str, /, **about: object) -> Finding:
-    """Return a finding of the kind with the name `kind`. `about` fills the fields in its words."""
+    """Return a finding about the line with the number `line`.
+
+    `kind` is the name of its kind. `about` contains the values for the fields in the words of this
+    kind.
+    """
     row = KINDS[kind]
     return Finding(row.level, line, kind, row.words.format(**about))
 
 
 def nearest_field(key: bytes) -> str:
-    """Return the name of the field that Google uses and that `key` may misspell; "" if none."""
+    """Return the field of Google whose name `key` may misspell; "" if there is none."""
     nearest: list[str] = []
     if len(key) <= _MAX_FIELD:
         name = key.decode("utf-8", "replace").lower()
@@ -374,9 +390,9 @@ def nearest_field(key: bytes) -> str:
 
 
 def _other_field(key: bytes) -> str:
-    """Return a hint at the field that other crawlers use and that `key` may misspell; "" if none.
+    """Return a hint at the field of other crawlers that `key` may misspell; "" if there is none.
 
-    The hint is the end of a message.
+    The hint is the end of a message, such as '; did you mean "Crawl-delay"?'.
     """
     name = key.decode("utf-8", "replace").lower()
     nearest = get_close_matches(name[: _MAX_FIELD + 1], _SPELT, n=1, cutoff=0.8)
@@ -389,7 +405,7 @@ def remarks_on(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator
     Args:
         all_lines: the lines of `body`.
         body: the bytes of the file.
-        cut: whether the server sent more bytes than `body` has.
+        cut: whether the server sent more bytes than `body` contains.
     """
     for remark in on_lines(all_lines, body, cut=cut):
         if remark.kind not in _NO_REMARKS:
@@ -397,7 +413,7 @@ def remarks_on(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator
 
 
 def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[Finding]:
-    """Yield the findings about single lines of `body`. For the arguments see `remarks_on`."""
+    """Yield the findings about single lines of `body`. The arguments are as in `remarks_on`."""
     user_agents: set[str] = set()  # the user agents of the current group so far
     has_rules = False
     number = 0
@@ -469,7 +485,7 @@ def _on_form(line: Line) -> Odd:
 
 
 def _on_bytes(line: Line, written: bytes) -> Odd:
-    """Search a line for NUL bytes. Search rules and sitemap lines for bytes that are not UTF-8."""
+    """Find NUL bytes in a line, and bytes that are not UTF-8 in a rule or sitemap line."""
     if b"\0" in written:
         yield "not UTF-8", "the line ends at a NUL byte"
     elif line.kind in _NOT_UTF_8 and written.decode("utf-8", "ignore").encode() != written:
@@ -503,7 +519,7 @@ def _on_rule(line: Line, raw: bytes) -> Odd:
 
 
 def _is_one_url(value: bytes) -> bool:
-    """Return whether the value of a sitemap line is an absolute URL. A list of URLs is not."""
+    """Return whether the value of a sitemap line is exactly one absolute URL."""
     if len(value.split()) > 1 or _LISTED_URL.match(value):
         return False
     return sitemap_url(value) is not None
@@ -535,9 +551,9 @@ def _lost_scheme(key: bytes) -> str:
 def _on_unused(line: Line, user_agents: set[str]) -> Odd:
     """Check a line with a field that Google ignores.
 
-    `user_agents` has the user agents of the line's group. There is no finding if other crawlers use
-    the field, the line is well-formed, and its group is neither for "*" nor for a crawler of
-    Google.
+    `user_agents` contains the user agents of the line's group. A line is not reported if other
+    crawlers use its field, the line is well-formed, and its group is neither for "*" nor for a
+    crawler of Google.
     """
     name = line.key.lower()
     if name == b"noindex":
@@ -588,9 +604,9 @@ def _on_no_agent(text: str) -> Odd:
 def _on_cut_agent(text: str, user_agent: str) -> Odd:
     """Check the value of a user-agent line if Google's parser reads only its beginning.
 
-    `text` is the value, and `user_agent` is the beginning. The whole value is not the name of a
-    known crawler. If the beginning or another part of the value is the name of a known crawler, the
-    finding is an error. Otherwise it is a note.
+    `text` is the whole value, and `user_agent` is the beginning that is read. The caller has
+    checked that the value does not name one crawler as a whole. If the beginning or another part of
+    the value is the name of a known crawler, the finding is an error. Otherwise it is a note.
     """
     words = [product_token(text), *_BETWEEN_NAMES.split(text)]
     unread = [word for word in words if is_known(word) and word.lower() != user_agent]
@@ -605,8 +621,8 @@ def _on_cut_agent(text: str, user_agent: str) -> Odd:
 def _how_to_name(text: str, user_agent: str, unread: Sequence[str]) -> str:
     """Return advice on how to write the value `text` of a user-agent line; "" if there is none.
 
-    `user_agent` is the name that Google's parser reads. `unread` has the names of known crawlers in
-    `text` that Google's parser does not read.
+    `user_agent` is the name that Google's parser reads. `unread` contains the names of known
+    crawlers in `text` that Google's parser does not read.
     """
     token = product_token(text)
     if _PRODUCT.match(text) or "(" in text:
@@ -618,23 +634,24 @@ def _how_to_name(text: str, user_agent: str, unread: Sequence[str]) -> str:
 
 
 def is_policy(user_agent: str) -> bool:
-    """Return whether a user agent is a policy token and not the token of a crawler."""
+    """Return whether a user agent is a policy token, which is not the token of a crawler."""
     return user_agent.startswith(_POLICY)
 
 
 def name_of(value: bytes, user_agent: str) -> str:
     """Return the name of the crawler that a user-agent line names, for a message.
 
-    The name is usually `user_agent`, the token that Google's parser reads from `value`. If `value`
-    is the name of a well-known crawler, and longer than the token, the name is written as in
-    `value`. For example, the result for MJ12bot is "MJ12bot", although its token is "mj".
+    `value` is the value of the line, and `user_agent` is the token that Google's parser reads from
+    it. Usually the token is returned. But if `value` is a longer name of a well-known crawler, that
+    name is returned as written. For example, the result for MJ12bot is "MJ12bot", although its
+    token is "mj".
     """
     name = value.decode("utf-8", "replace").partition("/")[0].removesuffix("*")
     return name if len(name) > len(user_agent) and is_known(name) else user_agent
 
 
 def _names_one_crawler(text: str, user_agent: str) -> bool:
-    """Return whether the value of a user-agent line names one crawler, although it is not a token.
+    """Return whether a value that is not a product token names one crawler as a whole.
 
     The result is True for the documented name of a crawler, such as "MJ12bot", for "Googlebot*"
     (Google's page), and for a header with one product, such as "mybot/1.0 (+https://a.example)". It
@@ -653,10 +670,11 @@ def _names_one_crawler(text: str, user_agent: str) -> bool:
 
 
 def _code_points(text: str) -> str:
-    """Return a list, for a message, of the code points of the first characters past ASCII.
+    """Return the code points of the first characters past ASCII, for a message.
 
-    The message shows code points because many of these characters are invisible or look like other
-    characters. The result is "" if `text` is ASCII.
+    For example, the result for a text with a no-break space is " (with U+00A0)". The code points
+    are shown because many of these characters are invisible or look like other characters. The
+    result is "" if `text` is ASCII.
     """
     odd = [f"U+{ord(char):04X}" for char in dict.fromkeys(text) if not char.isascii()]
     if not odd:

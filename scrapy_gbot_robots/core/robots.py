@@ -1,16 +1,17 @@
 """Parse one robots.txt, and answer questions about its rules, sitemaps and other lines.
 
 `RobotsTxt` reads the bytes in two ways. The fast way is for crawls. It reads only the rules of one
-crawler (crawler_groups.py, rules.py) or only the sitemap lines. The careful way reads all lines
-(lines.py), and finds groups and remarks (remarks.py). It is the specification of the fast way.
+crawler (crawler_groups.py, rules.py), or only the sitemap lines. The careful way reads all lines
+(lines.py), and finds groups and remarks (remarks.py). Where both ways read the same lines, they
+must give the same result.
 
 A group consists of a run of user-agent lines, and the rules after this run. Only allow and disallow
 lines end the run. Blank lines, sitemap lines, and lines that are unknown or cannot be read do not
 end the run. Groups that name the same user agent are merged later. The group of "*" is never merged
 with the group of another user agent. Sitemap lines do not belong to a group.
 
-A part of the file is read only when a caller asks for it. Any bytes are valid, and anything odd
-becomes a remark.
+A part of the file is read only when a caller asks for it. Any bytes are valid. Anything odd in the
+file, such as a misspelt field, becomes a remark.
 
 The sources are RFC 9309 2.2.1, Google's page ("Grouping of lines and rules", "Order of precedence
 for user agents", "sitemap") and sitemaps.org. For questions that these sources leave open, Google's
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from .remarks import Finding
 
 _MOST_AGENTS = 100  # A `RobotsTxt` keeps the rules of at most this many user agents at a time.
-_USAGE = b"content-usage"
+_USAGE = b"content-usage"  # the name of a field, in lower case
 _BEGIN = b"site"  # All names of the sitemap field begin with this text.
 
 
@@ -65,7 +66,7 @@ class Group(NamedTuple):
 
 
 class FieldLine(NamedTuple):
-    """A line with the field for which a caller asked.
+    """A line whose field has the name that a caller gave to `RobotsTxt.fields`.
 
     Attributes:
         line: the line number, from 1.
@@ -109,8 +110,8 @@ class RobotsTxt:
     def __init__(self, body: bytes, cut: bool) -> None:
         self._body = body
         self._rules: dict[str | bytes | UserAgent, Rules] = {}
-        # True if the file is longer than `body`. The rest is ignored (Google's page, "File
-        # format").
+        # Whether the file has more bytes than `body`. The other bytes are ignored (Google's page,
+        # "File format").
         self._cut = cut
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -139,8 +140,8 @@ class RobotsTxt:
 
         Args:
             body: the bytes of the file, without content coding.
-            max_bytes: the greatest number of bytes that are read. The rest of `body` is ignored.
-                The default is Google's limit, 500 KiB; None means no limit.
+            max_bytes: the limit on the size of the file. The bytes of `body` after this limit are
+                ignored. The default is Google's limit, 500 KiB; None means that there is no limit.
             cut: whether the server sent more bytes than `body` contains.
 
         Raises:
@@ -156,8 +157,8 @@ class RobotsTxt:
     def allowed(self, url: str | bytes, user_agent: str | bytes | UserAgent) -> bool:
         r"""Return whether a crawler may fetch `url`.
 
-        The result is the same as `verdict(url, user_agent).allowed`, but this method is faster. For
-        the arguments see `verdict`.
+        The result is the same as `verdict(url, user_agent).allowed`, but this method is faster. The
+        arguments are explained in `verdict`.
 
         >>> from scrapy_gbot_robots import RobotsTxt
         >>> robots = RobotsTxt.parse(b"User-agent: *\nDisallow: /*.pdf$")
@@ -187,11 +188,11 @@ class RobotsTxt:
 
         Args:
             url: a URL or a path. Only its path and query are compared with the rules, as written.
-            user_agent: a product token, a User-Agent header or a `UserAgent`. If it is a token or a
+            user_agent: a product token, a User-Agent header or a `UserAgent`. For a token or a
                 header, the crawler follows the groups of this token, or the groups of "*" if no
-                group names the token (RFC 9309 2.2.1). If it is a text without a token, such as
-                " ", the crawler follows the groups of "*". A `UserAgent` falls back from each token
-                to the next token, and from the last token to "*".
+                group names the token (RFC 9309 2.2.1). For a text without a token, such as " ", the
+                crawler follows the groups of "*". For a `UserAgent`, the tokens are tried one after
+                the other, and "*" is tried last.
 
         Raises:
             TypeError: `url` or `user_agent` has another type.
@@ -201,8 +202,9 @@ class RobotsTxt:
     def rules_for(self, user_agent: str | bytes | UserAgent) -> Rules:
         r"""Return the merged rules that a crawler follows.
 
-        If a caller has many URLs for one crawler, asking the rules is faster than asking this
-        object. The rules do not keep this object in memory. For `user_agent` see `verdict`.
+        If you have many URLs for one crawler, `rules_for(...).allowed(url)` is faster than
+        `RobotsTxt.allowed(url, ...)`. The rules do not keep the `RobotsTxt` in memory. `user_agent`
+        is explained in `verdict`.
 
         >>> from scrapy_gbot_robots import RobotsTxt
         >>> robots = RobotsTxt.parse(b"User-agent: mybot\nCrawl-delay: 2\nDisallow: /cart")
@@ -221,7 +223,7 @@ class RobotsTxt:
     def crawl_delay(self, user_agent: str | bytes | UserAgent) -> float | None:
         """Return the crawl delay for a crawler, in seconds; None if there is none.
 
-        Google ignores crawl delays. For `user_agent` see `verdict`.
+        Google ignores crawl delays. `user_agent` is explained in `verdict`.
         """
         return self.rules_for(user_agent).crawl_delay
 
@@ -230,16 +232,17 @@ class RobotsTxt:
 
         The preferences come from the `Content-Usage` and `Content-Signal` lines of the crawler's
         group, and from the `Content-Signal` lines before the first group. If `url` is disallowed,
-        there are no preferences. This method is experimental, because both fields are drafts. For
-        the arguments see `verdict`.
+        there are no preferences. This method is experimental, because the specifications of both
+        fields are drafts. The arguments are explained in `verdict`.
         """
         return preferences_of(self.rules_for(user_agent), url)
 
     def fields(self, name: str) -> tuple[FieldLine, ...]:
         """Return all lines with the field `name` in file order, and the user agents of each line.
 
-        The case of `name` does not matter. A rule ends the run of user-agent lines above the rule.
-        If `name` is `Content-Usage`, a line with this field ends the run above it as well.
+        The case of `name` does not matter. Each line has the user agents that are named above it in
+        its group. If `name` is `Content-Usage`, a line with this field ends the run of user-agent
+        lines above it, as a rule does.
         """
         key = name.lower().encode("utf-8", "replace")
         matching: list[tuple[Line, Group]] = []
@@ -257,9 +260,10 @@ class RobotsTxt:
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
-        """The findings about single lines, in file order.
+        """The findings about single lines, such as a misspelt field, in file order.
 
-        The command `lint` finds more, because it compares the lines with one another as well.
+        The command `lint` reports more findings, because it also compares the lines with one
+        another.
         """
         from .remarks import remarks_on  # noqa: PLC0415 - a crawl does not need the module
 
@@ -279,11 +283,11 @@ class RobotsTxt:
         return tuple(dict.fromkeys(urls))
 
 
-# The following functions are for the plugin. Users of `RobotsTxt` do not need them.
+# The rest of the package calls the following functions. Users of `RobotsTxt` do not need them.
 
 
 def lines_of(robotstxt: RobotsTxt) -> list[Line]:
-    """Return all lines, as in the line report of Google's parser."""
+    """Return all lines of the file, as Google's parser reads them."""
     return list(read_lines(robotstxt._body))  # noqa: SLF001
 
 
@@ -298,10 +302,10 @@ def _with_groups(
 ) -> Iterator[tuple[Line, Group]]:
     """Yield each line with its group. Later lines may add user agents and rules to this group.
 
-    Lines before the first user-agent line have a group without user agents. Rules before the first
-    user-agent line are ignored (RFC 9309 2.2.2). By default, the groups are those that Google's
-    parser finds. If `ended_by_usage` is true, `Content-Usage` lines end a run of user-agent lines
-    as well (draft-ietf-aipref-attach-05, 3).
+    Lines before the first user-agent line are in a group without user agents. Rules among these
+    lines are ignored (RFC 9309 2.2.2). The groups are the groups that Google's parser finds, in
+    which only rules end a run of user-agent lines. If `ended_by_usage` is true, `Content-Usage`
+    lines also end a run (draft-ietf-aipref-attach-05, 3).
     """
     group = Group({}, [])
     has_usage = False
@@ -320,7 +324,7 @@ def _with_groups(
 
 
 def groups_by_agent(groups: Iterable[Group]) -> dict[str, tuple[int, ...]]:
-    """Return the numbers of the groups of each user agent, from 0.
+    """Return, for each user agent, the indexes in `groups` of the groups that name it.
 
     Groups for the same user agent are merged later (RFC 9309 2.2.1).
     """

@@ -1,57 +1,61 @@
-"""Build an index that finds the rule that decides for a path, without trying all the rules.
+"""Find the rule that decides for a path with an index, without trying each rule.
 
-Of the rules that match, the longest pattern decides. If an allow and a disallow rule are equally
-long, the allow rule wins (Google's page, "Order of precedence for rules"). If the same rule occurs
-several times, the first one is named.
+Of the rules whose pattern matches the path, the rule with the longest pattern decides. If an allow
+rule and a disallow rule are equally long, the allow rule wins (Google's page, "Order of precedence
+for rules"). If the same rule occurs several times in the file, the verdict names the first one.
 
 A group may have thousands of rules, and a path usually has a few dozen characters. The index is
 built once, in time that is linear in the text of the rules. It answers two questions:
 
-* `best(path, best)` asks all disallow rules, or all allow rules, for the highest precedence of a
-  rule that matches. A precedence is one number, which contains the length of the pattern, the kind
-  and the line of a rule. So the highest number decides, and it already contains the line.
-* `allows_url(url, start)` asks only whether the deciding rule allows the path in a URL. A crawl
-  asks this for each request. Most of these questions need only one `startswith` with a few literal
-  beginnings, before the path is cut out of the URL.
+* `best(path, best)` is asked of the disallow rules and of the allow rules separately. It returns
+  the highest precedence of a rule that matches the path. A precedence is one number that combines
+  the length of a pattern, the kind of the rule and its line number (patterns.py). So the rule with
+  the highest precedence decides, and its line number can be read from the precedence.
+* `allows_url(url, start)` returns only whether the path in a URL is allowed. A crawl asks this
+  question for each request. Usually one `startswith` call with a few literal texts answers it,
+  before the path is cut out of the URL.
 
 The disallow rules are searched first, because most paths match none of them. The allow rules are
-arranged in the same way. They are searched only if one of them could outweigh the disallow rule
-that was found.
+arranged in the same way. They are searched only if a disallow rule matches and an allow rule may
+have a higher precedence.
 
 1. A rule without a wildcard is a *stem*. It matches if the path begins with it. The stems are
-   sorted, and one bisection finds the last stem that does not come after the path. Every stem with
-   which the path begins is this stem or a beginning of it. So each stem has a link to the next
-   shorter stem with which it begins, and stores the best precedence along its links.
+   sorted, and one bisection finds the last stem that does not come after the path. Any stem with
+   which the path begins is either this stem or a prefix of it. So each stem has a link to the
+   longest shorter stem that is a prefix of it, and stores the highest precedence of the rules along
+   the chain of links.
 2. A wildcard pattern with a long text before its first star *hangs* on that text as a stem. It is
    tried only for paths that begin with the stem.
-3. Any other wildcard pattern has a *needle*, its longest literal segment after the first star. It
-   is tried only for paths that contain the needle. If there are few needles, or if a needle is
-   short, the needles are looked for one by one. Otherwise a needle is filed under its first or last
-   five characters. The path is cut into all its pieces of that length once, and only patterns that
-   are filed under one of these pieces are tried.
+3. Any other wildcard pattern has a *needle*, which is its longest literal segment after the first
+   star. The pattern is tried only for paths that contain the needle. If there are few needles, or
+   if a needle is short, `in` searches the path for each needle. Otherwise the pattern is filed in a
+   dictionary under the first or the last five characters of its needle. The path is cut once into
+   all its pieces of five characters, and only the patterns that are filed under one of these pieces
+   are tried.
 4. In a hostile file, a long path may contain the pieces of thousands of needles. In this case all
-   suffixes of the path are sorted, and one bisection for each segment of a pattern shows whether
+   suffixes of the path are sorted. One bisection for each segment of a pattern then shows whether
    the path contains the segment, and where. Only patterns whose segments may follow one another in
    the path are tried.
 
-A worked example. The rules are
+Here is a worked example. The rules are
 
     2  disallow: /shop           stem "/shop"
     3  allow: /shop/sale         stem "/shop/sale" of the allow rules
-    4  disallow: /shop/*.pdf$    hangs on the stem "/shop/", linked to "/shop"
+    4  disallow: /shop/*.pdf$    hangs on the stem "/shop/", which has a link to "/shop"
     5  disallow: /*sessionid=    needle "sessionid=", filed under "sessi" if there are many
 
 and the path is "/shop/sale/list.pdf". The stems of the disallow rules are "/shop" and "/shop/".
-Bisection finds the last one, and the path begins with it. The best plain rule along its links is
-line 2, with five characters. The pattern of line 4 hangs on "/shop/" and matches, with twelve
-characters, so it is now the best. The needle is not in the path. No allow rule has twelve
-characters or more, so the allow rules are not searched. Line 4 decides, and the path is disallowed.
+Bisection finds "/shop/", and the path begins with it. Of the rules without a wildcard along its
+links, line 2 has the highest precedence, with five characters. The pattern of line 4 hangs on
+"/shop/" and matches. It has twelve characters, so its precedence is now the highest. The path does
+not contain the needle of line 5. No allow rule has twelve characters or more, so the allow rules
+are not searched. Line 4 decides, and the path is disallowed.
 
-A change must keep the following promises. Each list of patterns is sorted by precedence, with the
-highest at the beginning. A search in a list ends at the first match, or as soon as no better match
-can follow. The attributes that `allows_url` uses are shortcuts. The comments beside their
-assignments explain why the shortcuts do not change the answer. A hostile file can still cause a
-search to try every pattern, so `takes_long` in rules.py assumes this.
+A change to this module must keep three promises. Each list of patterns is sorted by precedence,
+with the highest at the beginning. A search in a list ends at the first match, or as soon as no
+better match can follow. The attributes that `allows_url` uses only save time, and do not change the
+result; the comments beside their assignments explain why. A hostile file can still cause a search
+to try every pattern, so `takes_long` in rules.py assumes that every pattern is tried.
 """
 
 from __future__ import annotations
@@ -65,27 +69,31 @@ from operator import itemgetter
 from .patterns import LENGTH_BITS, NO_RULE, Kinds, is_allowed, matches, precedence_of
 from .urls import path_of
 
-Filed = tuple[int, str, str]  # a precedence, a needle, and the wildcard pattern
+# A wildcard pattern in a list: its precedence, its needle, and the pattern itself.
+Filed = tuple[int, str, str]
 
-# Up to this number of stems, one `startswith` with all stems is faster than a bisection.
+# Up to this number of stems, one `startswith` call with all stems is faster than a bisection.
 _FEW_STEMS = 40
-# Up to this number of needles, looking for each is faster than cutting the path into pieces.
+# Up to this number of needles, searching the path for each needle is faster than cutting the path
+# into pieces.
 _FEW_NEEDLES = 100
-_PIECE = 5  # characters
-# The number of needles times the number of characters of the path. If this product is larger,
-# sorting the suffixes of the path is faster than looking for each needle.
+_PIECE = 5  # the length of a piece of a path or needle, in characters
+# The limit on the number of needles times the number of characters of the path. Above this limit,
+# sorting the suffixes of the path is faster than searching the path for each needle.
 _MUCH_WORK = 30_000_000
-_SUFFIX = 128  # characters of each suffix of the path that are compared with a segment
-_END = "\U0010ffff"  # sorts after all suffixes
+_SUFFIX = 128  # Each suffix of the path is cut to this many characters.
+_END = "\U0010ffff"  # This text sorts after all suffixes of a path.
 
 
 class Index:
-    """The rules of a group, arranged for matching. An index does not change after it is built.
+    """The rules of a group, arranged so that few rules are tried for each path.
+
+    An index does not change after it is built.
 
     Attributes:
-        kinds: the disallow rules, and the allow rules.
-        wildcard_chars: the number of characters in all wildcard patterns. In the worst case, a
-            question tries all of them.
+        kinds: a pair of the arranged disallow rules and the arranged allow rules.
+        wildcard_chars: the number of characters in all wildcard patterns. In the worst case, all
+            these patterns are tried for one path.
     """
 
     __slots__ = (
@@ -103,9 +111,9 @@ class Index:
     def __init__(
         self, allows: Iterable[tuple[str, int]], disallows: Iterable[tuple[str, int]]
     ) -> None:
-        """Build the index of patterns, each with its line number.
+        """Build the index. Each item of `allows` and `disallows` is a pattern and its line number.
 
-        Empty patterns are left out, because they never decide.
+        Empty patterns are left out, because a rule without a path never decides.
         """
         stems, wild = _sorted_out(disallows, False)
         allow_stems, allow_wild = _sorted_out(allows, True)
@@ -114,8 +122,8 @@ class Index:
         self.kinds: Kinds = disallowing, allowing
         self.wildcard_chars = sum(map(len, wild)) + sum(map(len, allow_wild))
 
-        # If an allow rule matches a path and could outweigh a plain disallow rule, the path begins
-        # with one of these texts.
+        # If an allow rule matches a path, and its precedence may be higher than the precedence of a
+        # disallow rule without a wildcard, the path begins with one of the texts in `exempt`.
         lowest = min(stems.values(), default=0)
         exempt = {
             text.rstrip("$").partition("*")[0]
@@ -124,28 +132,31 @@ class Index:
         }
         beginnings = disallowing.stems
         needles = [needle for _, needle, _ in disallowing.needles]
-        # If one of these texts contains an escape, no shortcut is used, because a URL may contain
-        # the same escape in lower case.
+        # If a stem or an exempt text contains an escape such as "%2F", `allows_url` must not
+        # compare the URL as written, because the URL may contain the same escape in lower case,
+        # "%2f".
         escapes = any("%" in text for text in chain(beginnings, exempt, allow_stems))
-        # If there are few stems and few needles, keep the stems of the disallow rules, and the
-        # needles of the disallow rules without a stem. A path that begins with none of the stems
-        # and contains none of the needles is allowed.
+        # A path that begins with none of `_beginnings` and contains none of `_needles` is allowed.
+        # `_beginnings` is None if there are escapes, or too many stems or needles to look for each
+        # of them.
         few = not escapes and len(beginnings) <= _FEW_STEMS and len(needles) <= _FEW_NEEDLES
         self._beginnings = tuple(beginnings) if few else None
         self._needles = needles if few else []
-        # If there are many stems and no needles, a path is allowed if no stem begins with the first
-        # characters of the path.
+        # If the first characters of a path are not in `_heads`, the path does not begin with a
+        # stem, so it is allowed. `_heads` is None if there are needles or escapes.
         self._heads = None if escapes or needles else disallowing.heads
-        # A path that begins with a barred stem and not with an exempt text is disallowed.
+        # A path that begins with one of `_barred` and not with one of `_exempt` is disallowed.
         self._barred, self._exempt = tuple(stems), tuple(exempt)
         self._final = not exempt and len(stems) == len(beginnings)
         if len(exempt) > _FEW_STEMS:
             self._barred = ()  # A bisection is faster.
 
     def allows_url(self, url: str, start: int) -> bool:  # noqa: C901 - spelt out, for speed
-        """Return whether the rules allow the path in `url`, in the form in which it is written.
+        """Return whether the rules allow the path in `url`.
 
-        `start` is the index of the first slash of this path in `url`.
+        Args:
+            url: a URL as written, which may contain characters that have to be escaped.
+            start: the index in `url` of the first slash of the path.
         """
         if self._beginnings is not None:
             if url.startswith(self._beginnings, start):
@@ -156,7 +167,8 @@ class Index:
             elif not self._needles:
                 return True
             elif url.isascii() and "%" not in url:
-                # A needle after "#" or NUL does not count, but only leads to the slower way below.
+                # A needle may be found after a "#" or NUL, where it does not count. This does no
+                # harm, because the slower check below then decides.
                 for needle in self._needles:
                     if needle in url:
                         break
@@ -172,14 +184,14 @@ class Index:
 
 
 class _OneKind:
-    """The stems and wildcard patterns of all allow rules of a group, or of all disallow rules.
+    """The allow rules of a group, or its disallow rules, arranged as stems and wildcard patterns.
 
     Attributes:
-        stems: the rules without a wildcard, and the texts on which a wildcard pattern hangs. They
-            are sorted.
+        stems: the sorted stems, which are the rules without a wildcard and the texts on which
+            wildcard patterns hang.
         head: the length of the shortest stem, in characters.
-        heads: the first `head` characters of each stem. A path with other first characters does not
-            begin with a stem.
+        heads: the first `head` characters of each stem. If the first `head` characters of a path
+            are not in `heads`, the path does not begin with a stem.
         needles: the wildcard patterns that do not hang on a stem.
     """
 
@@ -198,27 +210,34 @@ class _OneKind:
     )
 
     def __init__(self, plain: dict[str, int], wild: dict[str, int]) -> None:
-        """Arrange the rules. The docstring of the module explains "stem", "hang" and "needle".
+        """Arrange the rules. The docstring of this module explains "stem", "hang" and "needle".
 
         Args:
-            plain: the stems of rules without a wildcard. The value of each stem is the highest
+            plain: the rules without a wildcard, as stems. The value of each stem is the highest
                 precedence of a rule with this stem.
-            wild: the wildcard patterns, each with the highest precedence in the same way.
+            wild: the wildcard patterns. The value of each pattern is the highest precedence of a
+                rule with this pattern.
         """
         hung, needles = _filed(wild)
         self._highest = max((*plain.values(), *wild.values()), default=0)
-        self._by_piece: dict[str, list[Filed]] = {}  # patterns by a piece of their needle
-        self._may_hold_a_piece: Callable[[str], object] = bool  # called with a path
-        self._tried = self.needles = needles  # `_tried` has the needles that are not filed
+        # For each piece, the patterns that are filed under it.
+        self._by_piece: dict[str, list[Filed]] = {}
+        # This function is called with a path. If the result is false, the path contains no piece
+        # under which a pattern is filed.
+        self._may_hold_a_piece: Callable[[str], object] = bool
+        # `_tried` contains the patterns with a needle that are not filed.
+        self._tried = self.needles = needles
         if len(needles) > _FEW_NEEDLES:
             self._file(needles)
         self.stems = stems = sorted(plain.keys() | hung.keys())
         self._hung = {number: hung[stem] for number, stem in enumerate(stems) if stem in hung}
         self.head = min(map(len, stems), default=0)
         self.heads = frozenset([stem[: self.head] for stem in stems])
-        # For each stem, the number of the next shorter stem with which it begins; -1 if none.
+        # For each stem, the index of the longest shorter stem that is a prefix of it; -1 if there
+        # is none.
         self._parents: list[int] = []
-        # For each stem, the highest precedence of a plain rule along its links.
+        # For each stem, the highest precedence of a rule without a wildcard whose stem is this stem
+        # or a prefix of it.
         self._best: list[int] = []
         for number, stem in enumerate(stems):
             parent = number - 1
@@ -231,11 +250,11 @@ class _OneKind:
             self._best.append(best)
 
     def _file(self, needles: Sequence[Filed]) -> None:
-        """File each pattern under the first or the last piece of its needle.
+        """File each pattern in `_by_piece`, under the first or the last piece of its needle.
 
-        A pattern is filed under the piece that has fewer patterns so far, because many needles have
-        the same beginning or the same end. A pattern whose needle is shorter than a piece is not
-        filed.
+        Of these two pieces, the piece with fewer patterns so far is chosen, because many needles
+        have the same beginning or the same end. A pattern whose needle is shorter than a piece is
+        added to `_tried` instead.
         """
         self._tried = []
         by_piece = self._by_piece
@@ -249,9 +268,11 @@ class _OneKind:
                 if len(last) < len(crowd):
                     crowd = last
             crowd.append(filed)
-        # The regular expression has a character class for each position in a piece, with all
-        # characters that occur at this position. No other regular expression is made from rules.
-        # The search takes at most `_PIECE` steps for each character of a path.
+        # This regular expression shows quickly that a path contains none of the pieces. For each of
+        # the five positions in a piece, it has a character class with the characters that occur at
+        # this position in some piece. For example, for the pieces "sessi" and "token" it is
+        # "[st][eo][ks][es][in]". The search takes at most `_PIECE` steps for each character of a
+        # path. No other regular expression in this package is made from rules.
         pieces = [piece for piece, crowd in by_piece.items() if crowd]
         places = ["".join(sorted(set(chars))) for chars in zip(*pieces, strict=True)]
         pattern = "".join([f"[{re.escape(chars)}]" for chars in places])
@@ -283,7 +304,7 @@ class _OneKind:
         return best
 
     def _best_filed(self, path: str, best: int) -> int:
-        """Do the same as `best`, but search only the filed patterns."""
+        """Return the same as `best` would if the patterns in `_by_piece` were the only rules."""
         pieces = {path[at : at + _PIECE] for at in range(len(path) - _PIECE + 1)}
         crowds = [self._by_piece[piece] for piece in self._by_piece.keys() & pieces]
         if sum(map(len, crowds)) * len(path) > _MUCH_WORK:
@@ -294,9 +315,11 @@ class _OneKind:
 
 
 def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
-    """Do the same as `_OneKind.best`, but search only the patterns in `filed`.
+    """Return the highest precedence of a pattern in `filed` that matches `path`, or else `best`.
 
-    There may be thousands of patterns. They are sorted by precedence.
+    `best` is the precedence of the best rule found before, or `NO_RULE`. It is returned if no
+    pattern with a higher precedence matches. `filed` may contain thousands of patterns. They are
+    sorted by precedence, with the highest at the beginning.
     """
     candidates: Iterable[Filed] = filed
     if len(filed) * len(path) > _MUCH_WORK:
@@ -311,25 +334,32 @@ def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
 
 
 def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
-    """Yield the patterns whose segments may follow one another in `path`.
+    """Yield the patterns that may match `path`, judged by the places of their segments.
 
-    Every pattern that matches is yielded, and a few others.
+    Every pattern that matches is yielded, and a few patterns that do not match.
 
-    The segments after the first star are checked from the last one back. Each segment must begin
-    early enough to leave space for the segments after it. A bisection in the sorted suffixes of
-    the path finds the suffixes that begin with the segment. If there are none, the pattern does not
-    match. If they all have the same text, the segment begins at the first index of this text, at
-    its last index or between them. If their texts differ, the segment may begin at any index.
+    The segments after the first star are checked from the last one to the first one. Each segment
+    must begin early enough to leave space for the segments after it. A bisection in the sorted
+    suffixes of the path finds the suffixes that begin with the segment. There are three cases. If
+    no suffix begins with the segment, the pattern does not match. If exactly one text among the
+    suffixes begins with the segment, this text may occur several times in the path, and the segment
+    begins at one of its occurrences. If several texts begin with the segment, the segment may begin
+    at any index, so this segment is not checked further.
 
-    Suffixes are cut after `_SUFFIX` characters, and so are the segments that are looked for.
+    Suffixes are cut after `_SUFFIX` characters, and segments are cut to the same length before the
+    bisection.
     """
     starts = range(len(path))
-    last = {path[at : at + _SUFFIX]: at for at in starts}  # the last index of each suffix
-    first: dict[str, int] = {}  # the first index of each suffix
+    # The greatest index at which each suffix begins. Suffixes that are equal after the cut share an
+    # entry.
+    last = {path[at : at + _SUFFIX]: at for at in starts}
+    # The least index at which each suffix begins, in the same way.
+    first: dict[str, int] = {}
     suffixes = [*sorted(last), _END, _END]
     for rule in filed:
         _, _, pattern = rule
-        begin = len(path)  # the latest index at which the segments checked so far can begin
+        # The segments that were checked so far begin at this index at the latest.
+        begin = len(path)
         for segment in pattern.removesuffix("$").split("*")[:0:-1]:
             text = segment[:_SUFFIX]
             number = bisect_left(suffixes, text)
@@ -352,19 +382,26 @@ def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
 def _sorted_out(
     rules: Iterable[tuple[str, int]], allow: bool
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the stems of the rules without a wildcard, and the wildcard patterns.
+    """Sort the rules into stems and wildcard patterns.
 
-    The value of each text is the highest precedence of a rule with this text. `allow` shows whether
-    the rules are allow rules.
+    Args:
+        rules: the pattern and the line number of each rule.
+        allow: whether the rules are allow rules.
+
+    Returns:
+        The stems of the rules without a wildcard, and the wildcard patterns. The value of each text
+        is the highest precedence of a rule with this text.
     """
     stems: dict[str, int] = {}
     wild: dict[str, int] = {}
     least = precedence_of(0, allow, 0)
     for pattern, line in rules:
-        stem = pattern.rstrip("*")  # Stars at the end only make the pattern longer.
+        # A star at the end does not change which paths match. It only makes the pattern longer.
+        stem = pattern.rstrip("*")
         is_wild = "*" in stem or pattern[-1:] == "$"
         kind, key = (wild, pattern) if is_wild else (stems, stem)
-        # The same number as `precedence_of`, without a call.
+        # This is the number that `precedence_of(len(pattern), allow, line)` returns. Computing it
+        # here saves a call for each rule.
         precedence = least + (len(pattern) << LENGTH_BITS) - 2 * line
         if pattern and kind.get(key, 0) < precedence:
             kind[key] = precedence
@@ -372,20 +409,22 @@ def _sorted_out(
 
 
 def _filed(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
-    """Return the wildcard patterns that hang on a stem, by stem, and the other wildcard patterns.
+    """Return the wildcard patterns that hang on a stem, and the other wildcard patterns.
 
-    Each list is sorted by precedence, with the highest at the beginning.
+    The patterns that hang on a stem are in a dictionary with the stem as the key. The other
+    patterns are in a list. Each list is sorted by precedence, with the highest at the beginning.
     """
     hung: dict[str, list[Filed]] = {}
     needles: list[Filed] = []
     for pattern, precedence in sorted(wild.items(), key=itemgetter(1), reverse=True):
         stem, *later = pattern.removesuffix("$").split("*")
         needle = ""
-        for segment in later:  # `max` takes three times as long.
+        for segment in later:  # `max(later, key=len)` takes three times as long.
             if len(segment) > len(needle):
                 needle = segment
-        # If the needle is as long as the stem, the needle is the better choice, because every path
-        # has the slash at the beginning of a stem.
+        # If the needle is as long as the stem, the pattern does not hang on the stem. The first
+        # character of a stem is a slash, with which every path begins, so the needle excludes more
+        # paths.
         patterns = needles
         if len(needle) < len(stem):
             patterns = hung.setdefault(stem, [])
@@ -393,4 +432,5 @@ def _filed(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
     return hung, needles
 
 
-NO_RULES = Index((), ())  # shared, because many files have no rules for a crawler
+# Many files have no rules for a crawler. They share this index.
+NO_RULES = Index((), ())

@@ -1,9 +1,9 @@
 """Hold the rules that one crawler follows, and return their verdict on a URL.
 
-Of the rules that match, the most specific rule decides: the rule with the longest pattern, in bytes
-after escaping. If an allow and a disallow rule are equally long, the allow rule wins. If the same
-rule occurs several times, the verdict names the first one. A rule without a path never decides. If
-no rule matches, the URL is allowed.
+Of the rules whose patterns match the URL, the rule with the longest pattern decides. The length is
+counted in bytes after escaping. If an allow and a disallow rule are equally long, the allow rule
+wins. If the same rule occurs several times in the file, the verdict names the first one. A rule
+without a path never decides. If no rule matches, the URL is allowed.
 
 The sources are Google's page ("URL matching", "Order of precedence for rules") and RFC 9309 2.2.2.
 Google's parser is the source for ties, and for counting "*" and "$" in the length.
@@ -41,39 +41,42 @@ if TYPE_CHECKING:
     from .preferences import Preferences
     from .rule_index import Index
 
-# The memory of rules with their index, measured and rounded up.
+# The bytes of memory that rules take together with their index. The numbers were measured and
+# rounded up.
 _BYTES_WITHOUT_RULES = 600
-_BYTES_EACH = 2_700  # without the patterns
-_TEXT_COPIES = 3  # how often the text of a pattern is in memory
+_BYTES_EACH = 2_700  # of an object with rules, without its patterns
+_TEXT_COPIES = 3  # The text of a pattern is in memory up to three times.
 _BYTES_PER_RULE = 240
 _BYTES_PER_WILDCARD = 620  # in addition to `_BYTES_PER_RULE`
 _BYTES_PER_CONTENT_LINE = 150  # without the text of the line
 
-# The unit of cost is one try of all rules with an ordinary path. An index costs as much as 25
-# tries, so it is built after 25 tries. So the total cost is at most twice the least possible cost.
+# The unit of cost is one try: comparing one path of ordinary length with all rules. Building an
+# index costs as much as 25 tries, so the index is built after 25 tries. In this way the total cost
+# is at most twice the least possible cost, however many questions follow.
 _TRIES = 25
 _ORDINARY_PATH = 80  # characters; trying a path of 160 characters may cost twice as much
 _PATHS_IN_A_TRY = 8  # Asking about eight paths at once costs about as much as one try.
 _SPLIT_AGAIN_CHARS = 2_000  # Splitting patterns of this many characters takes microseconds.
 _MANY_RULES = 1_500  # Trying or indexing this many rules takes milliseconds.
 
-# A question is called long if it may take more than this many nanoseconds. The estimate uses the
-# numbers below, which were measured.
+# A question about a URL is called long if its answer may take more than `_LONG_NS` nanoseconds. The
+# time is estimated from the numbers below, which were measured.
 _LONG_NS = 5_000_000
-_NS_OF_CHAR = 50  # nanoseconds for each character of a pattern; a segment may have one character
-_NS_OF_COMPARISON = 0.25  # nanoseconds to compare a character of a pattern with one of the path
+_NS_OF_CHAR = 50  # The fixed cost of each character in a pattern, in nanoseconds.
+_NS_OF_COMPARISON = 0.25  # The cost of comparing two characters, in nanoseconds.
 # Reading a byte of a `Content-` line takes as long as trying this many characters of patterns.
 _CHARS_PER_BYTE = 4
 _MANY_CONTENT_LINES = 100
-_BYTES_ESCAPED = 12  # A character of a URL past ASCII becomes at most 12 characters of a path.
+_BYTES_ESCAPED = 12  # A character past ASCII in a URL becomes at most 12 characters of a path.
 
 PATHS_BEGIN = ("/", "*")  # A pattern that begins otherwise matches no path.
 _ROBOTS_TXT = "/robots.txt"  # This path is never disallowed.
-_NO_SITE: tuple[tuple[()], int] = ((), 0)  # No URL begins with an empty tuple of texts.
+# The value of `_site` before the first URL. No URL begins with an empty tuple of texts.
+_NO_SITE: tuple[tuple[()], int] = ((), 0)
 
 
 class Rules:
-    """The merged rules that a crawler follows (RFC 9309 2.2.1). They do not change.
+    """The merged rules that one crawler follows (RFC 9309 2.2.1). They do not change.
 
     `RobotsTxt.rules_for` returns them. A crawl keeps such an object for each origin, so it contains
     neither the body of the robots.txt nor other groups. Threads may share an object.
@@ -110,24 +113,29 @@ class Rules:
     ) -> None:
         """Make the rules of one crawler.
 
-        `unmatched` is the reason of a verdict if no rule matches.
+        Args:
+            allows: the allow rules.
+            disallows: the disallow rules.
+            group: the product token whose groups were merged, or "*"; None if no group is for the
+                crawler.
+            crawl_delay: the crawl delay in seconds; None if there is none.
+            unmatched: the reason that a verdict gives if no rule matches.
+            content_lines: the `Content-` lines for the crawler, as written, with their numbers.
         """
         self._allows = allows
         self._disallows = disallows
-        # The `Content-` lines for the crawler, as written, with their numbers.
         self._content_lines = content_lines
         self._unmatched = unmatched
         self._index: Index | None = None
-        # The verdict if no rule decides; None before it is needed.
+        # The verdict for URLs for which no rule decides. It is None until the first such URL.
         self._undecided: Verdict | None = None
-        self._spent = 0  # the cost so far of trying the rules, in tries
-        # The index for which this was computed, and the most characters of a URL that is judged
-        # quickly.
+        self._spent = 0  # the cost of trying the rules so far, in tries
+        # The result of `_quick_chars`; None before the first call.
         self._quick: tuple[Index | None, float] | None = None
-        # The beginning of URLs of the last site, including the first slash of the path, and the
-        # place of that slash. Only the index uses it.
+        # The beginning of the last URL, up to the first slash of its path, and the index of this
+        # slash, such as ("https://example.com/", 19). The next URL usually has the same beginning,
+        # so the place of its path is known at once. Only questions to the index use this.
         self._site: tuple[str | tuple[()], int] = _NO_SITE
-        # The product token whose rules these are, or "*"; None if no group is for the crawler.
         self._group = group
         self.crawl_delay = crawl_delay
 
@@ -168,15 +176,17 @@ class Rules:
         index = self._index
         if index is not None:
             return {path for path in paths if not index.allows_url(path, 0)}
-        # A path is allowed if it begins with none of the beginnings and contains no needle.
+        # A pattern without a wildcard matches only paths that begin with it. A pattern with a
+        # wildcard matches only paths that contain its needle, a literal text of the pattern. Any
+        # other path is allowed. The paths that may be disallowed are called suspects.
         beginnings, wild = self._disallows.tried or self._disallows.split()
         suspects = {path for path in paths if path.startswith(beginnings)}
         barred: set[str] = set()
         text = "\n".join(paths)
         if suspects and "" not in beginnings and "*" not in text and "$" not in text:
-            # No path contains "*" or "$", so each suspect begins with the pattern of a disallow
-            # rule without a wildcard. The suspect is disallowed if it does not begin with the text
-            # before the first wildcard of any allow rule.
+            # No path contains "*" or "$", so each suspect begins with the whole pattern of a
+            # disallow rule without a wildcard. The suspect is disallowed unless it begins with the
+            # text before the first wildcard of some allow rule.
             exempt = tuple([allow.rstrip("$").partition("*")[0] for allow in self._allows.texts()])
             barred = {path for path in suspects if not path.startswith(exempt)}
         for needle, _ in wild:
@@ -197,7 +207,7 @@ class Rules:
         return verdict
 
     def _verdict_of(self, precedence: int, disallowing: int) -> Verdict:
-        """Return the verdict of the rule with the precedence `precedence`.
+        """Return the verdict of the rule that has the precedence `precedence`.
 
         `disallowing` is the highest precedence of a disallow rule that matches, or `NO_RULE`.
         """
@@ -227,17 +237,19 @@ class Rules:
     def _forget_split(self) -> None:
         """Free the split patterns after the first question, because most hosts are asked only once.
 
-        A long text stays split, because splitting it again would take too long. After a URL that is
-        disallowed nothing is freed, because the caller asks next for the rule.
+        Patterns with a long text stay split, because splitting them again would take too long. The
+        caller does not call this method after a URL that is disallowed, because the next question
+        is usually for the rule that disallows it.
         """
         for patterns in (self._allows, self._disallows):
             if len(patterns.text) <= _SPLIT_AGAIN_CHARS:
                 patterns.tried = None
 
     def _kinds(self, *paths: str) -> Kinds:
-        """Return the disallow rules and the allow rules for a question about `paths`.
+        """Return the disallow rules and the allow rules, for a question about `paths`.
 
-        After trying the patterns has cost as much as building an index, both come from an index.
+        At first, these are the two `Patterns` objects, which try each rule. After the questions so
+        far have cost as much as building an index, these are the two halves of the index.
         """
         index = self._index
         if index is None:
@@ -249,8 +261,8 @@ class Rules:
         return index.kinds
 
     def _indexed(self) -> Index:
-        """Build the index, keep it and return it."""
-        from .rule_index import NO_RULES, Index  # noqa: PLC0415 - few hosts are asked so often
+        """Build the index, store it in `_index` and return it."""
+        from .rule_index import NO_RULES, Index  # noqa: PLC0415 - few hosts need an index
 
         index = NO_RULES
         if self._allows.text or self._disallows.text:
@@ -263,13 +275,13 @@ class Rules:
         return index
 
 
-# Functions for a crawl, which users of `Rules` do not need.
+# The rest of the package calls the following functions. Users of `Rules` do not need them.
 
 
 def weight_of(rules: Rules) -> int:
-    """Return the greatest number of bytes of memory that `rules` and their index take.
+    """Return how many bytes of memory `rules` and their index take at most.
 
-    The number is an estimate from measurements.
+    The result is an estimate from measurements. A crawl uses it to limit the memory of its cache.
     """
     weight = 0
     for patterns in (rules._allows, rules._disallows):  # noqa: SLF001
@@ -284,7 +296,7 @@ def weight_of(rules: Rules) -> int:
 def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
     """Return the site's preferences about the use of the content of `url`.
 
-    There are none if `url` is disallowed.
+    If `url` is disallowed, the result contains no preferences.
     """
     from .preferences import NOTHING_SAID, said_by  # noqa: PLC0415 - most crawls never ask
 
@@ -297,9 +309,10 @@ def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
 def disallowed_among(rules: Rules, paths: Collection[str]) -> set[str]:
     """Return the paths among `paths` that `rules` disallow.
 
-    The paths have the form of `path_of`. A path that begins with two slashes must not contain "%",
-    because an index would read it as a URL without a scheme. This function is faster than a
-    question about each path, because most URLs of a site begin like no rule.
+    Each path has the form that `path_of` returns. A path that begins with two slashes must not
+    contain "%", because an index would read this path as a URL without a scheme. For many paths,
+    this function is faster than `allowed` for each path, because it compares most paths with all
+    rules in a single step.
     """
     return rules._disallowed(paths)  # noqa: SLF001
 
@@ -307,9 +320,10 @@ def disallowed_among(rules: Rules, paths: Collection[str]) -> set[str]:
 def takes_long(rules: Rules, url: str | bytes) -> bool:
     """Return whether a question about `url` may take more than about five milliseconds.
 
-    The questions are `allowed`, `verdict` and `preferences_of`. Code that must not block asks a
-    long question in a thread. The estimate is never too low, because it assumes that every pattern
-    with a wildcard is tried and is as hostile as possible.
+    The question is a call of `allowed`, `verdict` or `preferences_of`. Code that must not block the
+    reactor asks a long question in a thread. The estimated time is never too low, because the
+    estimate assumes that every pattern with a wildcard is tried, and that every comparison takes as
+    many steps as possible.
     """
     quick = rules._quick  # noqa: SLF001
     if quick is None or quick[0] is not rules._index:  # noqa: SLF001
@@ -323,7 +337,8 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
 def _quick_chars(rules: Rules) -> tuple[Index | None, float]:
     """Return the current index, and the length of the longest URL whose questions are not long.
 
-    The length is in characters. It is negative if every question may be long.
+    `takes_long` explains what a long question is. The length is in characters. It is negative if
+    every question may be long.
     """
     index = rules._index  # noqa: SLF001
     if len(content_lines_of(rules)) > _MANY_CONTENT_LINES:
@@ -350,11 +365,12 @@ def entries_of(rules: Rules) -> list[Rule]:
 def closing_rule(rules: Iterable[Rule]) -> Rule | None:
     """Return the rule that disallows everything; None if something is allowed.
 
-    An allow rule that is shorter than the returned rule does not allow anything, and neither does
-    an allow rule whose pattern cannot match a path. An allow rule for /robots.txt is ignored.
+    An allow rule that is shorter than the returned rule cannot allow a URL, because the longer rule
+    decides. An allow rule whose pattern matches no path is ignored, and so is an allow rule for
+    /robots.txt.
     """
     closing: Rule | None = None
-    longest = 0  # the length of the longest pattern that can allow something
+    longest = 0  # the length of the longest allow rule that may match a path
     for rule in rules:
         length = len(rule.pattern)
         if not rule.allow:

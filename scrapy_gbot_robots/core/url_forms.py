@@ -1,10 +1,10 @@
 """Find the forms in which clients may send a URL, and judge the URL in all these forms.
 
-Scrapy's default download handler sends a URL nearly as written: it only leaves out an empty query,
-and a `;` at the end of the path. Other handlers normalise more. They remove dot segments, decode
-unneeded escapes, or escape characters that a URL may not contain. With them, `/x/../private` and
-`/%70rivate` arrive as `/private`. So a URL is judged in every form that a client may send, and is
-disallowed if one of these forms is disallowed.
+Scrapy's default download handler sends a URL nearly as written. It only leaves out an empty query,
+and a `;` at the end of the path. Other handlers change more of the URL. They remove dot segments,
+decode unneeded escapes, or escape characters that a URL may not contain. For example, with such a
+handler the server receives `/private` for `/x/../private` and for `/%70rivate`. So a URL is judged
+in every form that a client may send, and it is disallowed if one of these forms is disallowed.
 
 This module does not send anything. It never decodes escapes of `/`, of `%` and of bytes past ASCII,
 because clients do not decode them.
@@ -25,15 +25,18 @@ from .urls import Origin, path_of, shown
 from .verdict import Verdict
 
 # Every client sends these characters unchanged. A URL of only these characters has one form if it
-# has no dot segment, no empty query and no empty parameters. `_ARE_SENT` matches several URLs, with
-# an LF after each.
+# has no dot segment, no empty query and no empty parameters.
 _SENT = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
+# This matches a text of several URLs, with an LF after each URL.
 _ARE_SENT = re.compile(rf"[{re.escape(_SENT)}\n]*").fullmatch
+# If a text of several URLs contains one of these texts, a URL may have another form.
 _MAY_BE_ODD = ("/.", ";?", ";\n", "?\n")
+# This matches one URL.
 _IS_SENT = re.compile(rf"[{re.escape(_SENT)}]*(?<![;?])").fullmatch
 
 _ANY_SITE = "http://example.com"
 
+# The groups are scheme, authority, path and query.
 _PARTS = re.compile(r"([^/?#]*://)([^/?#]*)([^?#]*)((?:\?[^#]*)?)", re.DOTALL)
 # White space and control characters, which clients strip from both ends of a URL.
 _ENDS = "".join(map(chr, range(0x21)))
@@ -64,10 +67,11 @@ def as_sent(url: str) -> str:
 
 
 def other_forms(url: str | bytes) -> tuple[str, ...]:
-    """Return the forms of an absolute URL, other than `url` itself, that some client sends.
+    """Return the forms, other than `url` itself, in which some client sends an absolute URL.
 
-    Nearly all URLs have no other form; a URL has at most five. User-info with a `;` is removed,
-    because Google's parser would take the `;` for the beginning of the path.
+    Nearly every URL has no other form, and a URL has at most five. User-info that contains a `;` is
+    removed from each form, because Google's parser would take the `;` for the beginning of the
+    path.
     """
     text = url if isinstance(url, str) else url.decode("utf-8", "surrogateescape")
     text = text.partition("#")[0]
@@ -99,7 +103,7 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
 def names_the_same(url: str, other: str) -> bool:
     """Return whether `other` is a form in which a client may send `url`. Fragments are ignored.
 
-    Both should be absolute URLs. For other texts, the result is whether the texts are equal.
+    Both should be absolute URLs. If one of them is not, the result is whether they are equal.
     """
     if url.partition("#")[0] == other.partition("#")[0]:
         return True
@@ -127,8 +131,8 @@ def allowed_in_all_forms(rules: Rules, url: str | bytes) -> bool:
 def disallowed_of_a_site(rules: Rules, paths: Collection[str]) -> set[str]:
     """Return the paths among `paths` that are not allowed in all forms.
 
-    A path is the part of a URL after scheme and authority, from the first slash on. This function
-    is faster than `allowed_in_all_forms` for each URL.
+    Each path is the part of a URL from the first slash after the authority on, as written. This
+    function is faster than calling `allowed_in_all_forms` with each URL.
     """
     odd: list[str] = []
     if not _have_one_form(paths):
@@ -165,9 +169,10 @@ def verdict_on_all_forms(rules: Rules, url: str | bytes) -> Verdict:
 
 
 def _without_dots(path: str, end: str = "/") -> str:
-    """Remove dot segments (RFC 3986 5.2.4). At the root, `..` has no effect.
+    """Return `path` without dot segments (RFC 3986 5.2.4). At the root, `..` has no effect.
 
-    If the last segment is a dot segment, the result ends with `end`.
+    If the last segment is a dot segment, the result ends with `end`. For example, the result for
+    "/a/b/.." is "/a/".
     """
     segments = path.split("/")[1:]
     if _DOTS.isdisjoint(segments):
@@ -187,7 +192,8 @@ def _without_dots(path: str, end: str = "/") -> str:
 def _rewritten(text: str, decoded: frozenset[str]) -> str:
     """Decode the escapes of the characters in `decoded`, and write other escapes in upper case.
 
-    Characters that a URL may not contain are escaped.
+    Characters that a URL may not contain are escaped. For example, "/%7e%2f{" becomes "/~%2F%7B" if
+    `decoded` contains "~".
     """
 
     def write(match: re.Match[str]) -> str:

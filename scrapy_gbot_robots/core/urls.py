@@ -12,49 +12,56 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-# Scheme, authority and path. In Google's parser, the authority is any text before the first "/",
-# "?" or ";". The lookaheads prevent backtracking, so that "//" or "://" before the authority is
-# never read as the beginning of the path.
+# A URL. The only group is its path with parameters and query. As in Google's parser, the authority
+# is any text before the first "/", "?" or ";". The lookaheads prevent backtracking, so that "//" or
+# "://" before the authority is never read as the beginning of the path.
 _PATH = re.compile(r"(?://|(?!//))(?:[^/?;#]*://|(?![^/?;#]*://))[^/?;#]*([/?;][^#]*)")
 
+# The beginning of a URL, up to the first slash of its path.
 _PREFIX = re.compile(r"[^/?;#]*://[^/?;#]*/")
 
-# Escaping changes escapes with a lower-case digit, and bytes past ASCII.
-_PERCENT = ord("%")  # `37 in raw` is much faster than `b"%" in raw`
+# `escape` changes two things: escapes with a lower-case digit, such as "%2f", and bytes past ASCII.
+_PERCENT = ord("%")  # For bytes, `37 in raw` is much faster than `b"%" in raw`.
 LOOSE_ESCAPE = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
 _LOOSE_BYTES = re.compile(LOOSE_ESCAPE.pattern + rb"|[\x80-\xff]+")
 _ESCAPED = [b"%%%02X" % byte for byte in range(256)]
 
 # The protocols for which a robots.txt is valid (Google's page).
 DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
-ROBOTS_PATH = "/robots.txt"  # case-sensitive, only at the root
+ROBOTS_PATH = "/robots.txt"  # The path is case-sensitive.
 
-_MAX_HOST = 1_000  # characters
-# The longest name in DNS, in characters; checked for a host with characters past ASCII.
+_MAX_HOST = 1_000  # the longest host of a URL that is read, in characters
+# The longest name in DNS, in characters. This limit is checked for hosts with characters past
+# ASCII.
 _MAX_NAME = 253
-# The longest label in DNS, in characters; checked for the same hosts, because punycode takes
-# quadratic time.
+# The longest label in DNS, in characters. This limit is checked for the same hosts, because
+# encoding a label in punycode takes quadratic time.
 _MAX_LABEL = 63
 _MAX_PORT = 65_535
 _PORT_DIGITS = 6  # A port with six significant digits is out of range.
 
-# An ordinary URL, which is read in one step: without upper case, user-info, IPv6 and escapes.
+# An ordinary URL, without upper-case letters, user-info, an IPv6 address or escapes. The groups are
+# scheme, host and port. Most URLs match.
 _PLAIN = re.compile(r"(https?|ftp)://([a-z0-9_-][a-z0-9._-]*)(?::([0-9]{1,5}))?(?=[/?#]|\Z)")
-# Any other URL: scheme, host and port. A URL with a backslash in its authority is not accepted:
-# browsers end the host there, and other clients read user-info up to an "@" after it.
+# Any other URL, with the same groups. A URL with a backslash in its authority does not match,
+# because clients disagree about its host. Browsers end the host at the backslash, and other clients
+# read the text before a later "@" as user-info.
 _ODD = re.compile(
     r"([A-Za-z][A-Za-z0-9+.-]*)://(?:[^/?#\\]*@)?"
     r"(\[[0-9A-Fa-f:.]*\]|[^/?#@\\:\[\]]*)(?::([0-9]*))?(?=[/?#]|\Z)"
 )
+# The characters that a host may not contain. They are the forbidden domain code points of
+# url.spec.whatwg.org, and ";".
 _FORBIDDEN_IN_HOST = r"[\x00-\x20\x7f#%/:;<>?@\[\\\]^|]"
 
 
 def path_of(url: str | bytes) -> str:
-    """Return the part of `url` that is compared with rules: path, parameters and query, escaped.
+    """Return the part of `url` that is compared with rules: its path and query, escaped.
 
-    As in Google's parser, every text has a path, and a NUL ends the path. "//a/b" gives "/b",
-    "example.com?a" gives "/?a", and "mailto:a@b" gives "/". Characters past ASCII are
-    percent-encoded as UTF-8, and hexadecimal digits become upper case (RFC 9309 2.2.2).
+    Parameters, such as ";v=1", belong to the path. As in Google's parser, there is a path for every
+    text, and a NUL ends the path. For example, "//a/b" gives "/b", "example.com?a" gives "/?a", and
+    "mailto:a@b" gives "/". Characters past ASCII are percent-encoded as UTF-8, and the hexadecimal
+    digits of escapes become upper case (RFC 9309 2.2.2).
 
     Raises:
         TypeError: `url` is neither str nor bytes.
@@ -77,15 +84,16 @@ def path_of(url: str | bytes) -> str:
 def prefix_of(url: str) -> str:
     """Return the beginning of `url`, including the first slash of its path.
 
-    In every other URL with this beginning, the path starts at the same slash. If `url` does not
-    have the form scheme://authority/path, return "".
+    For example, the result for "https://example.com/a?b" is "https://example.com/". Every URL that
+    begins with the same text has its path at the same place. The result is "" if `url` does not
+    have the form scheme://authority/path.
     """
     match = _PREFIX.match(url)
     return match[0] if match else ""
 
 
 def escape(raw: bytes) -> bytes:
-    """Percent-encode the bytes past ASCII, and write escapes in upper case.
+    """Percent-encode the bytes past ASCII, and write existing escapes in upper case.
 
     As in Google's parser, no escape is decoded.
     """
@@ -102,7 +110,7 @@ def _tightened(match: re.Match[bytes]) -> bytes:
 
 
 def escape_text(text: str) -> str:
-    """Encode `text` as UTF-8 and escape it with `escape`.
+    """Encode `text` as UTF-8, and return the result of `escape` as text.
 
     A lone surrogate is encoded like any other code point.
     """
@@ -112,7 +120,7 @@ def escape_text(text: str) -> str:
 
 
 def as_text(raw: bytes) -> str:
-    """Decode UTF-8. If `raw` is not UTF-8, percent-encode its bytes past ASCII, as in rules."""
+    """Return UTF-8 bytes as text. If `raw` is not UTF-8, escape its bytes past ASCII."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -120,10 +128,10 @@ def as_text(raw: bytes) -> str:
 
 
 def shown(text: str, limit: int = 200) -> str:
-    """Return `text` for a log line.
+    """Return `text` in a form that is safe in a log line.
 
-    Characters that are not printable are escaped. Text after `limit` characters is replaced by
-    "...".
+    Characters that are not printable are escaped. If `text` has more than `limit` characters, the
+    rest is replaced by "...".
     """
     cut = text if len(text) <= limit else text[:limit] + "..."
     if cut.isprintable():
@@ -132,9 +140,9 @@ def shown(text: str, limit: int = 200) -> str:
 
 
 class Origin(NamedTuple):
-    """The part of the web for which one robots.txt is valid: scheme, host and port.
+    """The scheme, host and port of a URL. One robots.txt is valid for all URLs of an origin.
 
-    Google's page defines it under "File location & range of validity".
+    The source is Google's page, "File location & range of validity".
 
     >>> from scrapy_gbot_robots import Origin
     >>> origin = Origin("https", "example.com", 8443)
@@ -145,8 +153,8 @@ class Origin(NamedTuple):
 
     Attributes:
         scheme: "http", "https" or "ftp".
-        host: the host in lower case and punycode. An IPv6 address is in brackets. A final dot
-            stays.
+        host: the host in lower case and punycode. An IPv6 address is in brackets. A dot at the end
+            of the host is kept.
         port: the port, even if it is the default port.
     """
 
@@ -194,9 +202,9 @@ class Origin(NamedTuple):
 
 
 def origin_of_robots_txt(url: str) -> Origin | None:
-    """Return the origin whose robots.txt has the URL `url`.
+    """Return the origin whose robots.txt has the URL `url`; None if `url` is not such a URL.
 
-    Return None if `url` has no origin, or if its path is not exactly /robots.txt.
+    The path has to be exactly /robots.txt.
     """
     if ROBOTS_PATH not in url or path_of(url) != ROBOTS_PATH:
         return None
@@ -209,7 +217,8 @@ def origin_of_robots_txt(url: str) -> Origin | None:
 def may_resolve(host: str) -> bool:
     """Return whether the length of `host` and of its labels is possible in DNS (RFC 1035 2.3.4).
 
-    `host` has the form of `Origin.host`. An empty label, as in "www..example.com", is not possible.
+    `host` has the form of `Origin.host`. A label is a part between two dots. An empty label, as in
+    "www..example.com", is not possible.
     """
     name = host.removesuffix(".")
     if len(name) > _MAX_NAME:
@@ -227,7 +236,7 @@ def is_absolute(url: str) -> bool:
 
 
 def sitemap_url(value: bytes) -> str | None:
-    """Return the value of a sitemap line as a URL; None if it is not one absolute URL."""
+    """Return the URL in the value of a sitemap line; None if the value is not one absolute URL."""
     url = as_text(value)
     if not is_absolute(url) or any(map(is_absolute, url.split()[1:])):
         return None
@@ -255,11 +264,12 @@ def _odd_origin(url: str) -> Origin:
 def _host(name: str) -> str:
     """Convert the host of a URL to the form of `Origin.host`, as browsers do.
 
-    Escapes are decoded, the characters are mapped (UTS 46) and become lower case, and labels past
-    ASCII become punycode. Labels in ASCII are not checked. An IPv6 address, which is in brackets,
-    gets its shortest form.
+    Escapes are decoded, the characters are mapped to lower case and to standard forms (UTS 46), and
+    labels with characters past ASCII become punycode. Labels in ASCII are not checked. An IPv6
+    address, which is in brackets, gets its shortest form.
 
-    Raises ValueError if no host can have this name.
+    Raises:
+        ValueError: no host can have this name.
     """
     if name.startswith("["):
         from ipaddress import IPv6Address  # noqa: PLC0415 - hardly ever needed
@@ -283,9 +293,9 @@ def _host(name: str) -> str:
 
 
 def _punycode_labels(name: str) -> list[str]:
-    """Map and encode each label of a host.
+    """Map the characters of a host (UTS 46), and encode each label past ASCII in punycode.
 
-    Labels that are not valid in IDNA, such as an emoji, are encoded as in browsers.
+    Labels that are not valid in IDNA, such as an emoji, are encoded nevertheless, as in browsers.
     """
     import idna  # noqa: PLC0415 - the tables are large, and most hosts are ASCII
 

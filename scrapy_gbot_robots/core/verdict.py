@@ -1,6 +1,6 @@
-"""The verdict of a robots.txt on one URL: the answer, the rule that decides, and the reason.
+"""The verdict on one URL: whether it is allowed, by which rule, and for what reason.
 
-A verdict is a value. The log, the exception, the stats and the command show the same value, so they
+The log, the exception, the stats and the commands all take their texts from one `Verdict`, so they
 cannot disagree.
 """
 
@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 from .urls import shown
 
-# The reasons of a verdict by rules. The policy adds others, such as "robots.txt unreachable".
+# The reasons that the rules of a robots.txt can give. The package `policy` adds other reasons, such
+# as "robots.txt unreachable".
 MOST_SPECIFIC = "most specific rule"
-LEAST_RESTRICTIVE = "least restrictive of equally long rules"  # an allow and a disallow rule
+# An allow rule and a disallow rule match, and their patterns are equally long.
+LEAST_RESTRICTIVE = "least restrictive of equally long rules"
 INDEX_OF_DIRECTORY = "an allowed index.htm allows its directory"
 EMPTY_RULE = "only a rule without a path matches"
 NO_MATCH = "no rule matches"
@@ -48,11 +50,13 @@ class Verdict(NamedTuple):
 
     Attributes:
         allowed: whether the URL may be fetched.
-        rule: the rule that decides. If no rule decides, a rule without a path, or None.
+        rule: the rule that decides. If no rule decides, this is a rule without a path, or None if
+            the group has no rule without a path.
         reason: a short English phrase for people.
         group: the product token whose rules were used, in lower case; "*" for the global group;
             None if there is no group.
-        override: the key of the user's override that decided; None if no override decided.
+        override: the key of the override (setting GBOT_ROBOTS_OVERRIDES) that decided; None if no
+            override decided.
     """
 
     allowed: bool
