@@ -1,8 +1,7 @@
-"""What may change with drafts: preferences of sites about the use of their content.
+"""Features that follow drafts of standards, so they may change with these drafts.
 
-Everything here may change between minor versions. It may import `core` and `meta`. `core` reads the
-lines of a robots.txt and knows nothing of this package. Few places know it: bulk and the crawl, the
-settings and the command know what a crawl is for; lint is handed what is wrong in such
-lines.
-Source: the drafts that `preferences` names.
+There is one feature: the preferences of sites about the use of their content. Everything here may
+change between minor versions of the plugin. This package may import `core` and `meta`. `core` reads
+the lines with preferences in a robots.txt, and does not import this package.
+Source: the drafts that `preferences` lists.
 """

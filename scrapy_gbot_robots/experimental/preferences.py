@@ -1,17 +1,19 @@
-"""Preferences of sites about the use of their content, compared with the purposes of a crawl.
+"""Compares the preferences of sites about the use of their content with the purposes of a crawl.
 
-core/preferences.py reads the lines of a robots.txt. This module reads the headers of pages, finds
-mistakes in the lines for lint, and checks the requests of a crawl. A purpose is a label of the
-drafts, such as "train-ai". A site refuses a purpose only if it states this. The setting
-`GBOT_ROBOTS_PURPOSES` lists the purposes of a crawl. `GBOT_ROBOTS_PURPOSES_ACTION` sets whether a
-refusal forbids a request or is only noted.
+Two drafts define fields for such preferences, Content-Usage and Content-Signal. A site can state
+them in its robots.txt, or in the headers of a page for that page only. core/preferences.py reads
+the lines of a robots.txt. This module reads the headers of pages, finds mistakes in the lines of a
+robots.txt for `lint`, and checks the requests of a crawl.
 
-The crawl reads the robots.txt before it fetches a page. The headers of a page are about that page
-only. If the two differ, the more restrictive one counts. A crawl without a purpose does not use
-this module. The module is experimental: both fields are drafts, so names may change.
+A *purpose* is what a crawl uses pages for, such as "train-ai". The setting `GBOT_ROBOTS_PURPOSES`
+lists the purposes of a crawl. A site refuses a purpose only if it states this. If robots.txt and
+headers differ, the more restrictive one counts. `GBOT_ROBOTS_PURPOSES_ACTION` sets whether a
+refused purpose forbids a request, or is only noted. If a crawl has no purposes, it does not use
+this module.
 
-Boundary: no verdict depends on preferences.
-Sources: those of core/preferences.py; RSL 1.0 (`License`).
+The module is experimental, because the drafts may change. The verdicts of rules do not depend on
+preferences.
+Sources: the sources of core/preferences.py, and RSL 1.0 for the field `License`.
 """
 
 from __future__ import annotations
@@ -64,10 +66,10 @@ UNSAID = "unsaid"
 
 
 def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
-    """Return the preferences that the headers of a response state for this response.
+    """Return the preferences in the headers of a response, which are for its page only.
 
     Args:
-        usage: the values of the `Content-Usage` headers. Several of them form one Dictionary (RFC
+        usage: the values of the `Content-Usage` headers. Together they form one Dictionary (RFC
             9651 4.2).
         signals: the values of the `Content-Signal` headers.
     """
@@ -77,7 +79,7 @@ def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
 
 
 def on_preferences(robotstxt: RobotsTxt) -> Odd:
-    """Yield the mistakes in lines about the use of content."""
+    """Yield the mistakes in the lines of a robots.txt that state preferences or a license."""
     usage = robotstxt.fields("content-usage")
     signals = robotstxt.fields("content-signal")
     lines = lines_of(robotstxt)
@@ -105,7 +107,12 @@ def on_preferences(robotstxt: RobotsTxt) -> Odd:
 
 
 def _not_read(path: str, dictionary: bytes) -> str:
-    """Describe the mistake in a value of Content-Usage whose `dictionary` is not a Dictionary."""
+    """Describe the mistake in the value of a Content-Usage line.
+
+    Args:
+        path: the path at the beginning of the value; "" if there is none.
+        dictionary: the rest of the value, which is not a Dictionary (RFC 9651 3.2).
+    """
     first, *rest = dictionary.split(None, 1)
     if not path and rest and read_dictionary(rest[0]) is not None and b"=" not in first:
         written = shown(first.decode("utf-8", "replace"))
@@ -114,14 +121,20 @@ def _not_read(path: str, dictionary: bytes) -> str:
 
 
 def _on_label(line: int, field: str, pairs: Iterable[tuple[str, str]], labels: Labels) -> Odd:
-    """Find the first label in a line that has no effect.
+    """Yield a mistake for the first label in a line that has no effect, if there is one.
 
-    A label has no effect if it belongs to the other field, or if its value is not valid. A label
-    that both fields lack is found only if the line has no known label. Otherwise it may come from
-    a later draft.
+    A label, such as "train-ai", has no effect if it belongs to the other field, or if its value is
+    not valid. A label that neither field has is a mistake only if the line has no known label.
+    Otherwise the label may come from a later draft.
+
+    Args:
+        line: the number of the line.
+        field: the name of the field, such as "Content-Usage".
+        pairs: the labels in the line, each with its value.
+        labels: the labels of the field, each with its valid values.
     """
     stated = {key: value for key, value in pairs if key}
-    checked = stated.keys() & _LABELS or stated.keys()  # All labels, if none is known.
+    checked = stated.keys() & _LABELS or stated.keys()  # If no label is known, all are checked.
     for key, value in stated.items():
         if key in checked and value not in labels.get(key, ()):
             words = ", ".join(f"{label}={'|'.join(values)}" for label, values in labels.items())
@@ -131,12 +144,13 @@ def _on_label(line: int, field: str, pairs: Iterable[tuple[str, str]], labels: L
 
 
 def _on_silent_groups(robotstxt: RobotsTxt, stating: Collection[str]) -> Odd:
-    """Find groups that name a crawler, state no preferences, and let the crawler fetch something.
+    """Yield a mistake for each crawler whose own group states no preferences.
 
-    The preferences of the group for `*` do not count for these crawlers.
+    The preferences in the group for `*` do not apply to this crawler, which the author of the file
+    may have overlooked. If the crawler may not fetch any page, there is no mistake.
 
     Args:
-        robotstxt: the file.
+        robotstxt: the robots.txt.
         stating: the user agents whose groups state preferences.
     """
     groups = groups_of(robotstxt)
@@ -154,16 +168,19 @@ def _on_silent_groups(robotstxt: RobotsTxt, stating: Collection[str]) -> Odd:
 
 
 def word_on(purpose: str, stated: Preferences) -> str:
-    """Return "granted", "refused" or "unsaid", as `stated` decides about `purpose`."""
+    """Return whether `stated` grants `purpose`: "granted", "refused" or "unsaid"."""
     return {True: GRANTED, False: REFUSED}.get(getattr(stated, purpose.replace("-", "_")), UNSAID)
 
 
 def refusal(
     purposes: Iterable[str], stated: Preferences, who: str = "robots.txt"
 ) -> Verdict | None:
-    """Return a verdict if `stated` refuses one of `purposes`; None if it refuses none of them.
+    """Return a verdict that forbids a request, or None if `stated` does not refuse a purpose.
 
-    The reason of the verdict begins with `who`, which names the source of `stated`.
+    Args:
+        purposes: the purposes of the crawl.
+        stated: the preferences of the site.
+        who: the source of the preferences in words. The reason of the verdict begins with it.
     """
     refused = [purpose for purpose in purposes if word_on(purpose, stated) == REFUSED]
     if not refused:
@@ -178,21 +195,26 @@ class PreferenceCheck:
     Args:
         crawler: Scrapy's crawler, for its stats.
         purposes: the purposes of the crawl.
-        refuses: whether a refused purpose forbids the request. If not, it is only noted.
+        refuses: whether a request is forbidden if the site refuses one of the purposes. If not, the
+            refusal is only noted.
     """
 
     def __init__(self, crawler: Crawler, purposes: tuple[str, ...], *, refuses: bool) -> None:
         self._crawler = crawler
         self._purposes = purposes
         self._refuses = refuses
-        # The preferences that robots.txt files state about the pages of requests under way.
+        # For each request on its way, the preferences in the robots.txt about its page.
         self._stated: WeakKeyDictionary[Request, Preferences] = WeakKeyDictionary()
 
     def before(self, request: Request, stated: Preferences) -> Verdict | None:
-        """Note the preferences that the robots.txt states about the page of `request`.
+        """Note the preferences in the robots.txt about the page of `request`, before it is sent.
+
+        Args:
+            request: the request.
+            stated: the preferences.
 
         Returns:
-            A verdict if they forbid the request; else None.
+            A verdict if the preferences forbid the request; else None.
         """
         self._stated[request] = stated
         request.meta[PREFERENCES] = note = _note(stated)
@@ -204,16 +226,19 @@ class PreferenceCheck:
         return refused
 
     def forget(self, request: Request) -> None:
-        """Forget the preferences of the robots.txt, because the page came from another URL."""
+        """Forget the preferences that `before` has noted for `request`.
+
+        Call this if the page came from another URL, for which they may differ.
+        """
         if request in self._stated:
             self._stated[request] = NOTHING_SAID
 
     def after(self, request: Request, response: Response) -> Verdict | None:
-        """Add the preferences in the headers of `response`, and count all of them.
+        """Add the preferences in the headers of `response`, and count them for each purpose.
 
         Returns:
-            A verdict if the headers forbid the response, so that the spider must not get it; else
-            None.
+            A verdict if the headers refuse a purpose, and the spider must not get the response;
+            else None.
         """
         stated = self._stated.pop(request, None)
         if stated is None:
@@ -238,7 +263,7 @@ class PreferenceCheck:
 
 
 def _note(stated: Preferences) -> dict[str, Any]:
-    """Return the preferences as plain values, for `request.meta`."""
+    """Return the preferences as `meta.PREFERENCES` describes them, for `request.meta`."""
     return {
         **{purpose: word_on(purpose, stated) for purpose in PURPOSES},
         "use": stated.use,

@@ -1,16 +1,21 @@
 """Reads the rules of one page from its headers, its robots meta tags and its links.
 
-`Directives` are plain values, so that `request.meta` and a JOBDIR can contain them. The value of a
-word such as "noindex" is True, the value of a limit such as "max-snippet" is its text, and the
-value of "unavailable_after" is a time in ISO 8601.
+`Directives` are a dict from the names of rules to values. The value of a word such as "noindex" is
+True, the value of a limit such as "max-snippet" is its text, and the value of "unavailable_after"
+is a time in ISO 8601. These are plain values, so that `request.meta` and a JOBDIR can contain them.
 
-Most pages name no crawler in their first bytes, which a text search finds out. The head of other
-pages is parsed in small steps up to the beginning of the body, or up to `MOST_HEAD_BYTES`. A link
-is the `href` of an `a` or `area`, resolved against the page's base URL, as in Scrapy's link
-extractors. URLs of requests and links are compared in Scrapy's form, without their fragments.
-Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications". Several
-statements add up. If two of them contradict each other, the more restrictive one counts. Google's
-page on qualifying links; HTML's rules on where a head ends, as libxml2 has them.
+If a page has several rules, all of them apply. If two of them contradict each other, the more
+restrictive one applies.
+
+Parsing a page takes long, and most pages have no robots meta tag. Therefore the first bytes of a
+page are searched for the names of crawlers, such as "robots". If there is one, the head of the page
+is parsed in small steps, up to the beginning of the body or up to `MOST_HEAD_BYTES`.
+
+A link is the `href` of an `a` or `area` element, resolved against the base URL of the page, as in
+Scrapy's link extractors. The URLs of requests and links are compared in the form that Scrapy gives
+them, without their fragments.
+Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications", and its
+page on qualifying links. Where a head ends, libxml2 decides by the rules of HTML.
 """
 
 from __future__ import annotations
@@ -34,14 +39,16 @@ from ..policy.headers import date_in
 
 Directives: TypeAlias = "dict[str, bool | str]"
 
-EVERYONE = "robots"  # The name for all crawlers in a meta tag.
+EVERYONE = "robots"  # A meta tag with this name is for all crawlers.
 
-# How many bytes of all header values together are read, and of all meta tags together. It is the
-# longest header line that Twisted's client accepts.
+# Of all header values of a page together, at most this many characters are read, and of all its
+# meta tags together at most as many. Twisted's client does not accept a longer header line.
 MOST_BYTES = 16 * 1024
-# How many directives of one page are kept. The directives that Google defines are always kept.
+# At most this many directives of one page are kept. The directives that Google defines are kept in
+# any case.
 MOST_NAMES = 100
 
+# These directives have no effect, because they state what applies anyway.
 _SAY_NOTHING = frozenset({"all", "index", "follow"})
 _WORDS = frozenset(
     """
@@ -56,14 +63,14 @@ _PREVIEWS = ("none", "standard", "large")
 _LIMIT = re.compile(r"none|standard|large|-1|[0-9]{1,9}")
 KNOWN = _WORDS | _VALUED
 
-# Values of a link's `rel`. Google generally follows no link with one of them (Google's page on
-# qualifying links).
+# Google generally does not follow a link that has one of these values in its `rel` (Google's page
+# on qualifying links).
 _NOT_TO_FOLLOW = frozenset({"nofollow", "ugc", "sponsored"})
-# How many bytes of a page are read for its head. Most heads take less than 8 KiB.
+# The head of a page is searched in at most this many bytes. Most heads are shorter than 8 KiB.
 MOST_HEAD_BYTES = 64 * 1024
-MOST_TAGS = 100
-_STEP = 8 * 1024
-# The elements in which a meta tag counts. In a template, for example, it does not.
+MOST_TAGS = 100  # At most this many robots meta tags of a page are read.
+_STEP = 8 * 1024  # The parser gets this many bytes of a page at a time.
+# A meta tag counts only if it is in these elements alone. In a template, for example, it does not.
 _HOLD_TAGS = frozenset({"html", "head", "noscript"})
 
 
@@ -71,8 +78,8 @@ def in_headers(values: Iterable[str], names: Collection[str]) -> Directives:
     """Return the directives for a crawler in `X-Robots-Tag` headers.
 
     Args:
-        values: the header's values, one for each header line. In a line, the directives behind
-            "token:" are only for crawlers with that product token.
+        values: the value of each header line. In a value such as "mybot: noindex", the directives
+            are only for crawlers with the product token before the colon.
         names: the crawler's product tokens, in lower case.
     """
     directives: Directives = {}
@@ -84,20 +91,21 @@ def in_headers(values: Iterable[str], names: Collection[str]) -> Directives:
 
 
 def in_meta_tags(contents: Iterable[str], directives: Directives) -> Directives:
-    """Add the directives in the contents of meta tags to `directives`, and return these.
+    """Add the directives in `contents`, the contents of meta tags, to `directives`; return these.
 
     If a directive has different values, the more restrictive one counts.
     """
-    joined = ",,".join(contents)  # Two commas, so that no date continues in the next content.
+    # A date may contain one comma. With two commas, it cannot continue in the next content.
+    joined = ",,".join(contents)
     for _, name, text in _statements(joined[:MOST_BYTES], addressed=False):
         _add(directives, name, text)
     return directives
 
 
 def at_time(now: float, directives: Directives) -> Directives:
-    """Return the directives that apply at `now`, in epoch seconds.
+    """Return the directives that apply at the time `now`, in seconds since the epoch.
 
-    After the date of "unavailable_after", they include "noindex".
+    If the date of "unavailable_after" has passed, "noindex" is added.
     """
     until = directives.get(_UNTIL)
     if isinstance(until, str) and datetime.fromisoformat(until).timestamp() <= now:
@@ -106,9 +114,13 @@ def at_time(now: float, directives: Directives) -> Directives:
 
 
 def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]:
-    """Yield each directive in lower case, as (addressee, name, value).
+    """Yield the product token, the name and the value of each directive in `text`, in lower case.
 
-    The addressee is "" if the directive is for all crawlers. The value may be "".
+    The token is "" if the directive is for all crawlers. The value is "" if there is none.
+
+    Args:
+        text: directives with commas between them.
+        addressed: whether the text is a header, in which directives may follow "token:".
     """
     addressee = ""
     pieces = iter(text.lower().split(","))
@@ -124,10 +136,11 @@ def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]
 
 
 def _add(directives: Directives, name: str, text: str) -> None:
-    """Keep a directive; of two values, keep the smaller limit or the earlier date.
+    """Add a directive to `directives`. If it is there already, keep the more restrictive value.
 
-    Dates are kept as text in UTC, so that the order of texts is the order in time. A value that
-    cannot be read has no effect. Google's page has this rule for dates.
+    That is the smaller limit or the earlier date. Dates are kept as text in UTC, because the order
+    of these texts is the order in time. If a value cannot be read, the directive is ignored, as
+    Google's page requires for dates.
     """
     if name == "none":
         directives.update({"noindex": True, "nofollow": True})
@@ -150,7 +163,11 @@ def _add(directives: Directives, name: str, text: str) -> None:
 
 
 def _limit_as_number(text: str) -> float:
-    """A limit as a number: infinity for -1 (no limit), the index in `_PREVIEWS` for a word."""
+    """Return a limit as a number, so that the smaller of two limits can be found.
+
+    The limit -1 means that there is no limit, so it becomes infinity. A word, such as "large",
+    becomes its index in `_PREVIEWS`.
+    """
     if text in _PREVIEWS:
         return _PREVIEWS.index(text)
     if text == "-1":
@@ -162,11 +179,13 @@ def _limit_as_number(text: str) -> float:
 
 
 def directives_of(response: Response, names: Iterable[str]) -> Directives:
-    """Return the directives in the headers of `response` and, if it is an HTML page, in its head.
+    """Return the directives for a crawler in the headers of `response` and in the head of its page.
+
+    Directives for all crawlers are included. The head is read only if the page is HTML.
 
     Args:
-        response: as downloaded.
-        names: the crawler's product tokens, in lower case. Directives for all crawlers count, too.
+        response: the response.
+        names: the crawler's product tokens, in lower case.
     """
     tokens = frozenset(names)
     values = response.headers.getlist("X-Robots-Tag")
@@ -177,11 +196,11 @@ def directives_of(response: Response, names: Iterable[str]) -> Directives:
 
 
 def contents_of_tags(page: TextResponse, names: Collection[str]) -> list[str]:
-    """Return the content of each meta tag in the head of `page` with one of `names`.
+    """Return the contents of the meta tags in the head of `page` that have one of `names`.
 
     The names are in lower case.
     """
-    # A byte order mark would begin the body.
+    # The parser would take a byte order mark for the beginning of the body.
     start = page.body[:MOST_HEAD_BYTES].removeprefix(b"\xef\xbb\xbf")
     lower = start.lower()
     if not any(name.encode("ascii", "replace") in lower for name in names):
@@ -190,9 +209,9 @@ def contents_of_tags(page: TextResponse, names: Collection[str]) -> list[str]:
 
 
 def _contents(start: bytes, names: Collection[str]) -> Iterator[str]:
-    """Yield the contents of the meta tags with these names in a page that begins with `start`.
+    """Yield the contents of the meta tags in the head of a page that have one of `names`.
 
-    Meta tags in the page's body do not count.
+    `start` contains the first bytes of the page.
     """
     parser = etree.HTMLPullParser(
         events=("start",), tag=("meta", "body"), encoding="iso-8859-1", no_network=True
@@ -214,13 +233,13 @@ def _contents(start: bytes, names: Collection[str]) -> Iterator[str]:
 def links_not_to_follow(response: TextResponse, *, whole_page: bool = False) -> set[str]:
     """Return the URLs, without fragments, of the links that a page asks not to follow.
 
-    The set contains each URL as written and in canonical form, because
-    `LinkExtractor(canonicalize=True)` makes requests from the canonical form. It does not contain a
-    URL if one of several links to that URL may be followed.
+    If several links lead to the same URL, and one of them may be followed, the URL is left out. The
+    set contains each URL in two forms: as in the page, and in canonical form, because a
+    `LinkExtractor(canonicalize=True)` makes requests from the canonical form.
 
     Args:
         response: the page.
-        whole_page: whether the page asks to follow none of its links.
+        whole_page: whether the page asks not to follow any of its links.
     """
     lower = response.body.lower()
     if not whole_page and not any(rel.encode() in lower for rel in _NOT_TO_FOLLOW):
@@ -229,7 +248,7 @@ def links_not_to_follow(response: TextResponse, *, whole_page: bool = False) -> 
         # Scrapy keeps the parsed page, so it is parsed only once.
         base = get_base_url(response)
         root = response.selector.root
-    except ValueError:  # Scrapy's selectors fail if the page names an impossible base URL.
+    except ValueError:  # Scrapy's selectors fail if the base URL in the page is not a valid URL.
         base = response.url
         root = Selector(text=response.text).root
     unfollowed: set[str] = set()
@@ -238,10 +257,10 @@ def links_not_to_follow(response: TextResponse, *, whole_page: bool = False) -> 
         href = element.get("href")
         if href is None:
             continue
-        with suppress(ValueError):  # No request can be made from an impossible URL.
+        with suppress(ValueError):  # The URL is not valid, so a spider cannot request it.
             target = urljoin(base, strip_html5_whitespace(href))
             url = urldefrag(safe_url_string(target, encoding=response.encoding)).url
-            # Commas may separate the values of `rel`, too.
+            # The values of `rel` may be separated by blanks or commas.
             rels = element.get("rel", "").lower().replace(",", " ").split()
             if whole_page or not _NOT_TO_FOLLOW.isdisjoint(rels):
                 unfollowed.add(url)

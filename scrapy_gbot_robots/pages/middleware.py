@@ -1,9 +1,13 @@
-"""The spider middleware of `GBOT_ROBOTS_PAGE_RULES` reads a page's directives and acts on them.
+"""The spider middleware that obeys page rules, if `GBOT_ROBOTS_PAGE_RULES` is on.
 
-Scrapy does not show which requests follow a link. So a request from a callback is dropped if its
-URL is a link of the page, and the page or that link has "nofollow". All other requests pass. Items
-are dropped here and not in a pipeline, because a pipeline does not get the page. Scrapy counts them
-like any dropped item.
+The page rules, or *directives*, are in the headers, meta tags and links of a page (directives.py).
+
+From a request, Scrapy cannot tell whether a callback has made it from a link. So a request is
+dropped if its URL is the URL of a link on the page, and the page or this link has "nofollow". All
+other requests pass.
+
+If the setting `GBOT_ROBOTS_PAGE_RULES_DROP` lists a directive of the page, the items from the page
+are dropped. This happens here and not in a pipeline, because a pipeline does not get the page.
 Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications".
 """
 
@@ -33,14 +37,14 @@ logger = logging.getLogger(__name__)
 
 
 class PageRulesMiddleware(BaseSpiderMiddleware):
-    """Puts a page's directives into `response.meta["gbot_robots_page_rules"]`, and acts on them.
+    """Puts a page's directives into `response.meta["gbot_robots_page_rules"]`, and obeys them.
 
-    It drops requests for links that are not to be followed, and the items of pages with a directive
-    that `GBOT_ROBOTS_PAGE_RULES_DROP` lists.
+    It drops requests for links that a page asks not to follow. If a page has a directive that
+    `GBOT_ROBOTS_PAGE_RULES_DROP` lists, it drops the items from this page.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        """Read the settings.
+        """Make the middleware.
 
         Raises:
             NotConfigured: `GBOT_ROBOTS_PAGE_RULES` is off.
@@ -61,21 +65,22 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
             )
 
     def process_spider_input(self, response: Response, spider: Spider | None = None) -> None:
-        """Read the page's directives before its callback is called."""
+        """Put the directives of the page into its meta, before the callback of the spider runs."""
         request = response.request
         if request is None:
             return
-        # The middleware that has judged the request decides for which user agent it was judged.
+        # If a robots.txt was obeyed, the directives for the same user agent are obeyed.
         identity = identity_of(self.crawler) or self._identity
         directives = directives_of(response, identity.tokens(request))
         request.meta[PAGE_RULES] = directives = at_time(time.time(), directives)
-        for name in KNOWN & directives.keys():  # Other names could make any number of stats.
+        # Directives that are not known are not counted, because there may be any number of them.
+        for name in KNOWN & directives.keys():
             self.crawler.stats.inc_value(f"gbot_robots/page_rules/{name}")
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
-        """Drop a request that the page asks not to follow.
+        """Return `request`, or None to drop it, because the page asks not to follow its link.
 
-        The page is parsed only if a request may be a link.
+        The links of the page are read only if the request may have been made from one of them.
         """
         if (
             not isinstance(response, HtmlResponse)
@@ -94,7 +99,11 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
         return None
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
-        """Drop an item if its page has a directive of the setting; log, count and signal it."""
+        """Return `item`, or None to drop it, because of a directive of its page.
+
+        The directive is one that `GBOT_ROBOTS_PAGE_RULES_DROP` lists. If the item is dropped, log
+        and count this, and send the same signal as Scrapy does for a dropped item.
+        """
         if response is None:
             return item
         reasons = sorted(self._drop.intersection(response.meta.get(PAGE_RULES, ())))

@@ -1,6 +1,6 @@
 """The reports on a crawl: the summary in the log, the page, and the record of robots.txt files.
 
-This package listens to signals and reads stats. Its memory is bounded, and it changes nothing in
-the crawl.
+The modules of this package get their facts from signals and stats. They change nothing in the
+crawl, and the memory that they use is bounded.
 Source: our own.
 """

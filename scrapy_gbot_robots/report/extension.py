@@ -1,9 +1,12 @@
-"""Reports what robots.txt did to a crawl: a summary in the log, and a page if the user wants one.
+"""Reports which requests of a crawl robots.txt files have forbidden, and why.
 
-The extension listens to the plugin's signals, and counts. The page is a single HTML file, so it
-works offline, and on a phone. All text from outside is escaped, and the page's content security
-policy allows only the page's own script. If the page cannot be written, the crawl stops at its
-start and not after hours. If a process dies while it writes, the page of the last crawl stays.
+At the end of the crawl, the extension writes a summary to the log and, if `GBOT_ROBOTS_REPORT` is
+set, an HTML page to a file. It counts what it reports by handlers of the plugin's signals.
+
+The page is a single file, so it works without a network. All text from outside, such as a URL, is
+escaped, and the content security policy of the page allows only its own script. Whether the page
+can be written is checked when the crawl starts, so that a wrong path does not cost hours of work.
+If a process ends while it writes the page, the page of the last crawl stays.
 """
 
 from __future__ import annotations
@@ -35,16 +38,16 @@ from .summary import CrawlCounts, ForbiddingRule, summary
 
 logger = logging.getLogger(__name__)
 
-_ROWS = 1_000  # The greatest number of rows in each table.
-_BARS = 10  # The greatest number of bars in the chart.
+_ROWS = 1_000  # Each table of the page has at most this many rows.
+_BARS = 10  # The chart of the page has at most this many bars.
 
 _OFF = '<p class="off">This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False</p>'
-# Each page begins with this title. A file without it is never replaced.
+# The title of each page begins like this. A file without it is not a page, and is never replaced.
 _TITLE = b"<title>robots.txt in the crawl of "
-# Scrapy's meta key of start requests, and the meta keys of requests that were counted before.
-_IS_START = "is_start_request"
+_IS_START = "is_start_request"  # The meta key with which Scrapy marks start requests.
+# A request with one of these meta keys was counted already when it was scheduled the first time.
 _COUNTED = frozenset({"redirect_times", "retry_times", RETURNED})
-_HEAD_BYTES = 1_024  # The title is in the first bytes of a page.
+_HEAD_BYTES = 1_024  # The title is in the first bytes of a page, of which this many are read.
 
 
 class RobotsReport:
@@ -88,7 +91,7 @@ class RobotsReport:
             try:
                 await run_in_thread(write, self._path, page(counts, spider))
             except OSError as error:  # Only the page is lost.
-                logger.error("GBOT_ROBOTS_REPORT cannot be written: %s", error)  # noqa: TRY400  The message names the path.
+                logger.error("GBOT_ROBOTS_REPORT cannot be written: %s", error)  # noqa: TRY400  The message contains the path.
             else:
                 logger.info(
                     "What robots.txt did to this crawl is shown in %s", self._path.absolute()
@@ -96,11 +99,14 @@ class RobotsReport:
 
 
 class StartRequests:
-    """Counts the start requests, until one of them has a response.
+    """Counts the start requests of a crawl, to find out whether all of them are forbidden.
+
+    When one of them has got a response, the counting ends.
 
     Attributes:
         forbidden: the number of forbidden start requests.
-        first: the URL of the first forbidden start request, and the verdict on it.
+        first: the URL of the first forbidden start request, and the verdict on it; "" if there is
+            none.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -132,7 +138,8 @@ class StartRequests:
     def _look_at(self, request: Request) -> None:
         if _IS_START in request.meta and not self._came:
             self._came = True
-            # Not at once: the next handler would miss a signal whose handler disconnects itself.
+            # This handler must not disconnect itself while its signal is sent, because the next
+            # handler of the signal would then be left out.
             call_later(0, self._disconnect)
 
     def _disconnect(self) -> None:
@@ -145,7 +152,7 @@ class StartRequests:
 
 
 def page(counts: CrawlCounts, spider: Spider) -> str:
-    """Return the HTML page of a report."""
+    """Return the HTML page for a crawl, from its counts."""
     off = ""
     if not counts.crawler.settings.getbool("ROBOTSTXT_OBEY"):
         off = _OFF
@@ -160,17 +167,22 @@ def page(counts: CrawlCounts, spider: Spider) -> str:
         most=f"{_ROWS:,}",
         rules="\n".join(_row_of_rule(counts, rule) for rule, _ in counts.rules.most_common(_ROWS)),
         origins="\n".join(_row_of_origin(counts, origin) for origin in origins),
-        nonce=token_hex(16),  # No text from outside can contain it.
+        nonce=token_hex(16),  # It is random, so no text from outside can contain it.
     )
 
 
 def _text(raw: str) -> str:
-    """Return `raw` for HTML: escaped, printable, of bounded length."""
+    """Return `raw` as text for HTML. It is escaped and printable, and long text is cut."""
     return escape(shown(raw, limit=500))
 
 
 def _bars(counted: Sequence[tuple[str, int]]) -> str:
-    """Return a bar for each title and its number. The first number is the greatest: 100 %."""
+    """Return the bars of the chart as HTML.
+
+    Args:
+        counted: the title and the number of each bar. The first number is the greatest, and its bar
+            takes the full width.
+    """
     items = [
         f"<li><span>{_text(title)}</span>"
         '<svg class="bar" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">'
@@ -194,7 +206,7 @@ def _row_of_origin(counts: CrawlCounts, origin: Origin) -> str:
 
 
 def _row(*cells: object) -> str:
-    """Return a row of a table. None makes an empty cell."""
+    """Return a row of a table as HTML. If a cell is None, it is empty."""
     texts = ["" if cell is None else str(cell) for cell in cells]
     return f"<tr>{''.join(f'<td>{_text(text)}</td>' for text in texts)}</tr>"
 
@@ -203,13 +215,14 @@ def _row(*cells: object) -> str:
 
 
 def try_out(path: Path) -> None:
-    """Make the directory of `path`, and check that a page can be written there.
+    """Make the directory of `path`, and check that a page can be written to `path`.
 
     Raises:
-        OSError: it cannot be written, or `path` exists and is not a page of an earlier crawl.
+        OSError: no page can be written there, or the file exists and is not a page of an earlier
+            crawl.
     """
     with suppress(FileNotFoundError):
-        # `Path.is_file` hides a name that is too long, or a loop of links.
+        # `Path.is_file` would hide errors, such as a name that is too long or a loop of links.
         if not S_ISREG(path.stat().st_mode):
             raise OSError("it is not a file")
         with path.open("rb") as file:
@@ -222,14 +235,16 @@ def try_out(path: Path) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write `text` beside `path` and rename it, so that `path` is never half a page.
+    """Write `text` to a new file, and rename the file to `path`.
+
+    So the file at `path` is always a whole page, even if the process ends while it writes.
 
     Raises:
-        OSError: the file cannot be written, or `path` exists by now and is not a page of an
-        earlier crawl.
+        OSError: the file cannot be written, or `path` exists by now and is not a page of an earlier
+            crawl.
     """
     try_out(path)
-    real = path.resolve()  # A symbolic link stays a link.
+    real = path.resolve()  # If `path` is a symbolic link, the file behind the link is replaced.
     beside = real.with_name(f".{real.name[:100]}.{token_hex(4)}.part")
     try:
         beside.write_text(text, encoding="utf-8")

@@ -1,13 +1,15 @@
-"""Writes the file of `GBOT_ROBOTS_RECORD`: a line of JSON for each answer of a crawl.
+"""Writes the record of a crawl (`GBOT_ROBOTS_RECORD`), which is a file of JSON Lines.
 
-A line contains the decision about an origin and its evidence: the robots.txt, from the server or
-the storage, or the reason why there is none. If this crawl fetched the robots.txt, the line has the
-headers of request and response, too. So the record is complete without the storage.
+The record has a line for each answer of the crawl. An *answer* is what the crawl decides for an
+origin after a look-up of the robots.txt: its rules apply, or all URLs are allowed, or none are. The
+line contains the answer and the robots.txt on which it is based, or the reason why there is none.
+If this crawl has fetched the robots.txt, the line also contains the headers of the request and the
+response. So a reader of the record does not need the storage.
 
-A thread writes each line as soon as the decision is made. In a compressed file, each line is
-compressed by itself, so that the file can be read however the process ends. If a line can be
-written only in part, that part is removed, so that later lines can be read. Then the log warns
-once, and the crawl goes on.
+A thread writes each line as soon as the crawl has the answer. If the file is compressed, each line
+is compressed by itself, so the lines can be read even if the process is killed. If a line can be
+written only in part, for example on a full disk, the part is removed, so that later lines can be
+read. The log then warns once, and the crawl goes on.
 Source: https://jsonlines.org.
 """
 
@@ -40,9 +42,10 @@ from ..policy.outages import Copy, State, date_of
 from ..settings import GbotSettings, record_named
 from ..signals import robotstxt_served
 
-# How many origins are remembered, at about 300 bytes each. A forgotten origin may be written again.
+# The last lines of at most this many origins are in memory, and take about 300 bytes each. If the
+# last line of an origin is not in memory, the same line may be written again.
 _MOST_ORIGINS = 100_000
-# The number of fetches whose headers are kept until a decision is made.
+# The headers of at most this many fetches are in memory, until the crawl has the answers.
 _MOST_WAITING = 100
 # Headers that must not be in a record.
 _SECRETS = {b"authorization", b"cookie", b"proxy-authorization"}
@@ -54,12 +57,14 @@ logger = logging.getLogger(__name__)
 
 
 def record_of(answer: CachedAnswer, copy: Copy | None) -> dict[str, Any]:
-    """Return a line of the record: the fields that docs/record.md lists.
+    """Return the fields of a line of the record, except for the headers.
+
+    docs/record.md describes the fields.
 
     Args:
-        answer: the answer that decides about its origin.
-        copy: the robots.txt, or other definite answer of the server, on which it is based; None if
-            there is none.
+        answer: the answer for an origin.
+        copy: the robots.txt or other definite response of the server on which the answer is based;
+            None if there is none.
     """
     record: dict[str, Any] = {
         "url": answer.origin.robots_url,
@@ -92,10 +97,10 @@ def record_of(answer: CachedAnswer, copy: Copy | None) -> dict[str, Any]:
 
 
 def _date(seconds: float) -> str:
-    """Return a time in UTC, ISO 8601.
+    """Return a time as text, in UTC and ISO 8601. `seconds` are seconds since the epoch.
 
-    A time that is not a possible date counts as the present. It may come from a storage to which
-    other programs write.
+    The time may come from a storage to which other programs write. If it is not a possible date,
+    return the present time.
     """
     date = date_of(seconds) or datetime.now(timezone.utc)
     return date.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -116,7 +121,8 @@ class RobotsRecord:
         self._path = path
         self._file: io.FileIO | None = None
         self._headers: LocalCache[Origin, dict[str, Any]] = LocalCache(_MOST_WAITING)
-        # For each origin, the values of "state", "status" and "robots" in its last line.
+        # For each origin, the values of "state", "status" and "robots" in its last line. A new line
+        # with the same values is not written.
         self._kept: LocalCache[Origin, tuple[object, ...]] = LocalCache(_MOST_ORIGINS)
         self._thread = OneThread()
         self._background = Background()
@@ -140,7 +146,7 @@ class RobotsRecord:
     def _served(
         self, origin: Origin, request: Request, response: Response, headers: Headers
     ) -> None:
-        """Keep the headers of a fetch, as the server sent them, until the answer is known."""
+        """Keep the headers of a fetch until the crawl has made an answer from the response."""
         ip = None
         if response.ip_address:
             ip = str(response.ip_address)
@@ -151,11 +157,12 @@ class RobotsRecord:
         }
 
     def _decided(self, answer: CachedAnswer, copy: Copy | None) -> None:
-        """Write a line on the new answer of an origin, unless it equals the last line."""
+        """Write a line on a new answer, unless the last line on its origin has the same content."""
         origin = answer.origin
         headers = self._headers.pop(origin, {})
         if copy is None and answer.state is State.FULL_DISALLOW and origin in self._kept:
-            return  # During an outage, the line that the record already has is more informative.
+            # The robots.txt is unreachable. The line that the record has already contains more.
+            return
         record = record_of(answer, copy)
         if answer.source is Source.FETCHED:  # This process fetched the robots.txt.
             record |= headers
@@ -167,17 +174,22 @@ class RobotsRecord:
     async def _keep(self, origin: Origin, record: dict[str, Any]) -> None:
         try:
             await self._thread.run(self._write, record)
-        except (OSError, ValueError) as error:  # ValueError means an impossible file name.
-            self._kept.pop(origin, None)  # The next answer of this origin is another try.
+        except (OSError, ValueError) as error:  # ValueError means that no file can have this name.
+            self._kept.pop(origin, None)  # The next answer for the origin is written in any case.
             self._crawler.stats.inc_value("gbot_robots/record/errors")
             if not self._has_failed:
                 self._has_failed = True
-                logger.error(_CANNOT, error)  # noqa: TRY400  The message names the path.
+                logger.error(_CANNOT, error)  # noqa: TRY400  The message contains the path.
         else:
             self._crawler.stats.inc_value("gbot_robots/record/written")
 
     def _write(self, record: dict[str, Any]) -> None:
-        """Write a line completely or not at all. It runs in the thread."""
+        """Write `record` as a line, completely or not at all. The thread calls this method.
+
+        Raises:
+            OSError: the line cannot be written.
+            ValueError: no file can have the name of the record.
+        """
         if self._file is None:
             self._file = self._opened()
         start = self._file.tell()
@@ -190,7 +202,11 @@ class RobotsRecord:
             raise OSError(f"{self._file.name} can take only a part of a line")
 
     def _opened(self) -> io.FileIO:
-        """Open a new file. A file that exists belongs to another process or an earlier crawl."""
+        """Create the file of the record, and return it.
+
+        If a file with its name exists, that file belongs to another process or an earlier crawl.
+        The name of the new file then ends with a number, as in `record-2.jsonl`.
+        """
         spider: Any = self._crawler.spider
         wanted = record_named(self._path, spider.name, datetime.now(timezone.utc))
         wanted.parent.mkdir(parents=True, exist_ok=True)
@@ -198,7 +214,8 @@ class RobotsRecord:
         path, numbers = wanted, itertools.count(2)
         while True:
             with suppress(FileExistsError):
-                return io.FileIO(str(path), "x")  # Errors contain the name as a text.
+                # With a `Path`, messages of errors would contain "PosixPath(...)".
+                return io.FileIO(str(path), "x")
             path = wanted.with_name(f"{stem}-{next(numbers)}{end}{gz}")
 
     async def _spider_closed(self) -> None:

@@ -1,7 +1,7 @@
-"""Counts in bounded memory what robots.txt did to a crawl, and sums it up in a few lines.
+"""Counts the origins and the forbidden requests of a crawl, and makes the summary from the counts.
 
-`CrawlCounts` keeps the answers of the first origins, and the numbers of forbidden requests for the
-origins that forbid most.
+The memory of the counts is bounded. `CrawlCounts` keeps facts about the first `MOST_ORIGINS`
+origins, and the numbers of forbidden requests for the origins that have the most of them.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from ..obeying.answer import CachedAnswer
 from ..policy.outages import REFUSALS, Copy, Kind, State
 from ..sitemaps.discovery import skipped_by_rule
 
-MOST_ORIGINS = 50_000  # At about 500 bytes each.
+MOST_ORIGINS = 50_000  # Facts about at most this many origins are kept, in about 500 bytes each.
 
-# How many reasons are counted one by one. A reason may contain a server's error text, so the number
-# of reasons has no other bound.
+# At most this many different reasons are counted. Without a bound there could be any number of
+# them, because a reason may contain the text of an error.
 _MOST_REASONS = 1_000
 _BY_A_RULE = "by a rule of the robots.txt"
 
-_MOST = 5  # How many rules, and how many unreachable robots.txt files, are named.
+_MOST = 5  # The summary names at most this many rules, and as many unreachable robots.txt files.
 _IN_STATE = {State.RULES: "with rules"}
 _MEANS = "GBOT_ROBOTS_ACCESS_DENIED decides what that means"
-# Definite answers that are not a robots.txt of the site. Of answers without a file, only those that
-# deny access are named.
+# The words of the summary on responses that are not a robots.txt of the site, by their kind. Of the
+# responses of the kind NONE, the summary contains only those that deny access to the robots.txt.
 _NO_ROBOTS_TXT = {
     Kind.NONE: f"by HTTP {', '.join(map(str, REFUSALS))}; {_MEANS}",
     Kind.WALL: f"of bot walls, not of the sites; {_MEANS}",
@@ -54,14 +54,15 @@ class ForbiddingRule(NamedTuple):
 
 
 class OriginRow(NamedTuple):
-    """The facts about an origin by its last answer.
+    """The facts about an origin, as the crawl has last learned them.
 
     Attributes:
-        state: the state, in words.
-        status: the status code of the last fetch; None if there was none.
+        state: "with rules", "full allow" or "full disallow".
+        status: the status code of the last response to a request for the robots.txt; None if no
+            response came.
         why: the reason for the state, in words.
-        instead: in words, what the server sent in place of a robots.txt; else "".
-        cause: why the robots.txt is unreachable, in a few words; None if it is not.
+        instead: what the server has sent in place of a robots.txt, in words; "" if it has sent one.
+        cause: why the robots.txt is unreachable, in a few words; None if it is reachable.
     """
 
     state: str
@@ -77,18 +78,23 @@ class CrawlCounts:
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.forbidden = 0
-        # The fields of an `OriginRow` by origin. An `Answer` would keep all rules in memory. The
-        # garbage collector visits a plain tuple of texts once, but an `OriginRow` each time.
+        # For each origin, the fields of an `OriginRow`, as a plain tuple. The garbage collector
+        # visits a plain tuple of texts once, but an `OriginRow` each time it runs. The answers
+        # themselves are not kept, because they contain all rules.
         self.origins: dict[Origin, tuple[str | int | None, ...]] = {}
-        self.forbidding: Tally[Origin] = Tally()  # The numbers of forbidden requests.
+        # The number of forbidden requests by origin, then by rule, then by reason.
+        self.forbidding: Tally[Origin] = Tally()
         self.rules: Tally[ForbiddingRule] = Tally()
         self.reasons: Tally[str] = Tally(_MOST_REASONS)
         self._has_all_origins = True
 
     def count_answer(self, answer: CachedAnswer, copy: Copy | None) -> None:
-        """Keep the facts about an origin from its new answer, which is based on `copy`.
+        """Keep the facts about an origin that its new answer contains.
 
-        `copy` is a robots.txt or another definite response of the server; None if there is none.
+        Args:
+            answer: what the crawl has decided for the origin.
+            copy: the robots.txt or other definite response of the server on which the answer is
+                based; None if there is none.
         """
         if answer.origin not in self.origins and len(self.origins) >= MOST_ORIGINS:
             self._has_all_origins = False
@@ -98,7 +104,7 @@ class CrawlCounts:
         instead = ""
         cause = None
         if copy is not None:
-            # Of answers without a file, only those that deny access are named.
+            # Of responses without a file, the summary contains only those that deny access.
             if copy.kind is not Kind.NONE or copy.status in REFUSALS:
                 instead = _NO_ROBOTS_TXT.get(copy.kind, "")
             if copy.url != answer.origin.robots_url:
@@ -108,7 +114,7 @@ class CrawlCounts:
         self.origins[answer.origin] = (state, answer.status, why, instead, cause)
 
     def row(self, origin: Origin) -> OriginRow:
-        """Return the facts about an origin that was counted."""
+        """Return the facts about `origin`, which must be in `origins`."""
         return OriginRow._make(self.origins[origin])
 
     def count_forbidden(self, request: Request, error: ForbiddenByRobotsTxt) -> None:
@@ -121,7 +127,8 @@ class CrawlCounts:
         if rule is not None:
             reason = _BY_A_RULE
         self.reasons.add(reason)
-        if origin is None or verdict.override is not None:  # No robots.txt forbade it.
+        # In these cases, the request was not forbidden by a robots.txt.
+        if origin is None or verdict.override is not None:
             return
         self.forbidding.add(origin, request.url)
         if rule is not None:
@@ -140,11 +147,11 @@ class CrawlCounts:
         return given_back
 
     def most_blocking(self) -> list[Origin]:
-        """Return all origins. The origins with the most forbidden requests come first."""
+        """Return all origins, sorted by the number of forbidden requests, the greatest first."""
         return sorted(self.origins, key=self.forbidding.__getitem__, reverse=True)
 
     def lines(self) -> Iterator[str]:
-        """Yield a line on the whole crawl, and lines on things that a user can act on."""
+        """Yield a line with the numbers of the crawl, then lines on what a user may have to fix."""
         states = Counter(self.row(origin).state for origin in self.origins)
         origins = plural(len(self.origins), "origin")
         if states:
@@ -173,7 +180,7 @@ class CrawlCounts:
             yield f"unreachable: {len(unreachable) - _MOST:,} more"
 
     def _left_lines(self) -> Iterator[str]:
-        """Yield lines on the requests that still waited for a robots.txt when the crawl ended."""
+        """Yield lines about the requests that still waited for a robots.txt at the end."""
         if self.waiting:
             requests = plural(self.waiting, "request")
             yield f"the crawl ended while {requests} still waited for a robots.txt"
@@ -183,6 +190,10 @@ class CrawlCounts:
 
 
 def summary(counts: CrawlCounts) -> str:
-    """Return the summary: one line, then indented lines, the most serious ones first."""
+    """Return the summary of a crawl for the log.
+
+    It consists of one line with the numbers of the crawl, and indented lines with details. At the
+    end are the rules that have forbidden the most requests.
+    """
     rules = [f"{forbidden:,} by {rule}" for rule, forbidden in counts.rules.most_common(_MOST)]
     return "\n  ".join([*counts.lines(), *rules])
