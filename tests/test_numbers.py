@@ -28,7 +28,7 @@ NUMBERS = [
     ("fleets", "and {} MiB at most)", answer.MOST_BYTES >> 20),
     ("fleets", "tries Redis again every {} seconds", client.TRY_AGAIN_SECS),
     ("fleets", "more than {} seconds for a call", client.CALL_SECS),
-    ("fleets", "locks the SQLite file for more than {} |", sqlite._BUSY_SECS),
+    ("fleets", "locks the SQLite file for more than {} seconds |", sqlite._BUSY_SECS),
     ("fleets", "in up to {} threads", client.THREADS),
     ("migration", "(`ulimit -n`), {} to", fetcher.FEWEST_SOCKETS),
     ("migration", "to {} at a time", fetcher.MOST_SOCKETS),
@@ -53,7 +53,7 @@ NUMBERS = [
     ("sitemaps", "It keeps {} MiB of URLs", discovery._MOST_CHARS >> 20),
     ("sitemaps", "up to a {} hosts", spider._MOST_ASKED),
     ("sitemaps", "at most {} may be above a sitemap", urls.MOST_LEVELS),
-    ("stats", "The first {} of a crawl are named", fetcher.MOST_WARNED),
+    ("stats", "WARNING, {} times in a crawl | a robots.txt becomes", fetcher.MOST_WARNED),
 ]
 
 
