@@ -114,7 +114,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     if options.urls == STDIN and STDIN in options.versions:
         raise CommandError('"-" cannot be both the URLs and a robots.txt')
     crawlers, gbot = crawlers_named(options.user_agents, world, err), world.settings
-    # Overrides replace the robots.txt of a site. They do not apply if the user names a robots.txt.
+    # Overrides are for the robots.txt files of sites, and not for a robots.txt that the user names.
     overrides = Overrides()
     if not options.versions:
         overrides = read_overrides(gbot.overrides, gbot.parse)

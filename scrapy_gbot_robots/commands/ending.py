@@ -19,7 +19,7 @@ from .output import Terminal
 FINE = 0  # All URLs are allowed, or a file has no mistakes, or nothing has changed, for example.
 FOUND = 1  # A URL is disallowed, or a mistake or a change was found, for example.
 FAILED = 2  # The arguments are wrong, or something could not be read or fetched.
-# The exit statuses of shells.
+# Shells use the following exit statuses, too.
 INTERRUPTED = 130  # The user has pressed Ctrl-C.
 PIPE_CLOSED = 141  # The program that reads the output has ended.
 TERMINATED = 143  # The process got SIGTERM.

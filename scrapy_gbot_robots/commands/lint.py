@@ -117,7 +117,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
 
 
 def _write(source: RobotsFile | RobotsState, reported: Sequence[Finding], out: Terminal) -> None:
-    """Write the findings in one file, each with the line of the file that it is about.
+    """Write the findings in one file, each with the line of the file in which it was found.
 
     Then write the number of findings of each level, unless the output is JSON.
     """

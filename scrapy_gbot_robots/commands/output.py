@@ -21,7 +21,7 @@ Part: TypeAlias = "str | tuple[str, str]"
 # The codes of the styles, for terminals (ECMA-48). Someone who does not see colours misses nothing,
 # because the words contain the same information.
 _STYLES = {"good": "32", "bad": "1;31", "warning": "33", "faint": "2", "strong": "1"}
-_CLEAR = "\r\x1b[K"  # Go to the beginning of the line, and erase the line.
+_CLEAR = "\r\x1b[K"  # These codes go to the beginning of the line, and erase the line.
 _GAP = "  "
 _LONGEST = 160  # At most this many characters of a line of a robots.txt are shown.
 
@@ -67,7 +67,8 @@ class Terminal:
         self.columns = 0  # The width of a terminal; 0 if the stream is not a terminal.
         if stream.isatty():
             self.columns = shutil.get_terminal_size().columns
-        is_old = os.name == "nt" and "WT_SESSION" not in os.environ  # The old console of Windows.
+        # The old console of Windows does not interpret the codes of styles.
+        is_old = os.name == "nt" and "WT_SESSION" not in os.environ
         is_dumb = is_old or os.environ.get("TERM") == "dumb"
         self._obeys_codes = self.columns > 0 and not is_dumb
         self._has_colour = self._obeys_codes and not os.environ.get("NO_COLOR")
@@ -138,7 +139,7 @@ class Terminal:
             self.say(*parts, last)
 
     def show_state(self, text: str) -> None:
-        """Show `text`, such as a progress, in place of the text that the last call has shown.
+        """Show `text` in place of the text that the last call has shown, to show the progress.
 
         If `text` is "", only remove the last text. If the stream is not a terminal, write nothing.
         """

@@ -1,4 +1,4 @@
-"""Reads the settings of a Scrapy project for a sub-command, and runs the crawl in which it fetches.
+"""Reads the settings of a Scrapy project for sub-commands, and runs a crawl to fetch their files.
 
 In this package, only this module and `scrapy_command` import Scrapy.
 

@@ -57,7 +57,7 @@ class SitemapList:
     """
 
     def __init__(self, name: str, file: Any = None) -> None:
-        """Begin with the first sitemap.
+        """Read the file of the first sitemap, if there is one.
 
         Args:
             name: the URL of the sitemap, or the path of its file.
@@ -89,7 +89,7 @@ class SitemapList:
         self._urls_of_files: dict[Path, str] = {}
 
     def has_to_fetch(self) -> bool:
-        """Return whether the first sitemap, or one that it lists, is not a file."""
+        """Return whether a sitemap has to be fetched, because there is no file of it."""
         if self._folder is None:
             return True
         reader = SitemapReader(self._body)

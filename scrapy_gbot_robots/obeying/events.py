@@ -80,12 +80,12 @@ class CrawlEvents:
         self._settings = settings
         self._background = background
         self._handlers_running = 0  # The number of handlers that are coroutines and still run.
-        # How often each sentence was to be logged, and each class of exceptions. Some were not
-        # logged, because there were more than enough.
+        # For each sentence of the log, and each class of exceptions, how often it has occurred.
+        # Only the first few are logged.
         self._logged: Counter[str] = Counter()
         self._has_warned_of_page = False
         # The number of requests that got their answer from memory since the last call of `tell`.
-        # To count here is faster than to change a stat for each request.
+        # To change the stat itself for each request would be slower.
         self.from_memory = 0
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
@@ -341,9 +341,10 @@ def _listed_by(request: Request, origin: Origin) -> str:
 
 
 def _may_be_gone(answer: CachedAnswer) -> bool:
-    """Whether the robots.txt is unreachable because its origin has no server.
+    """Whether the robots.txt is unreachable because there is no server at its origin.
 
-    Requests wait for it only until a few tries in a row have found no server.
+    For example, the name of the host does not resolve, or the connection was refused. Requests wait
+    for the file only until a few tries in a row have found no server.
     """
     outage = answer.outage
     return outage is not None and not outage.redirected_to and outage.failure in NO_SERVER

@@ -56,8 +56,9 @@ MOST_HELD = 10_000  # The front takes no requests while it holds this many.
 # Scrapy's queue on disk may be divided by download slot. If so, the front takes no requests while
 # it holds this many of each slot in the queue.
 MOST_OF_A_SLOT = 100
-# A request in the room is usable if it can go on now, or probably soon. The front takes no requests
-# while it holds this many times CONCURRENT_REQUESTS usable requests, or LOOK_AHEAD if that is more.
+# A request in the room is usable if it can go on now, or probably soon. The front stops taking
+# requests from the scheduler when the room has enough usable ones. Their number is USABLE times
+# CONCURRENT_REQUESTS, or LOOK_AHEAD if that is more.
 USABLE = 2
 # The queue of a scheduler that is not Scrapy's may be shared with other processes. The front then
 # holds this many requests, even if one of them can go on. So a process that downloads few requests
@@ -67,15 +68,15 @@ LOOK_AHEAD = 20
 # If an unreachable host recovers, all its requests in the room become usable at once. If the room
 # then holds more usable requests than SURPLUS times `_most_usable`, the front gives some back.
 SURPLUS = 3
-# A site is late if its look-up has been running for more than a second. Each time this time has
-# passed, the front may hold twice as many requests of late sites.
+# A site is late if its look-up has been running for more than a second. While there are late sites,
+# the bound on the requests of late sites that the front holds doubles at this interval.
 DOUBLE_SECS = 0.5
 PULL_SECS = 0.01  # The front searches this long at most for one request that can go on.
 # If the scheduler fails, the front calls it again after this time, which is the interval of the
 # engine's heartbeat.
 ASK_AGAIN_SECS = 5.0
-# When the crawl closes, the front goes on to give requests back for this long after the first
-# failure.
+# When the crawl closes, the front gives its requests back to the scheduler. If the scheduler fails,
+# the front tries for this long to give back the other requests. The remaining ones are lost.
 GIVE_BACK_SECS = 10.0
 
 logger = logging.getLogger(__name__)
@@ -101,7 +102,7 @@ class RoomAsQueue:
         return self._room.occupancy.size
 
     def push(self, request: Request) -> None:
-        """Put `request` into the room, where it has the same place as in `ScrapyPriorityQueue`.
+        """Put `request` into the room, at the place that it would have in `ScrapyPriorityQueue`.
 
         Among requests of equal priority, start requests go last.
         """
@@ -205,7 +206,7 @@ class Front:
 
     @property
     def pages_ahead(self) -> PagesAhead | None:
-        """The pages that wait in the room; None if it is not the scheduler's queue in memory."""
+        """The pages that wait in the room; None if the room is not the queue of the scheduler."""
         if self._room is None or self._holding() is not None:
             return None
         return self._room.pages_ahead
@@ -331,7 +332,7 @@ class Front:
             given_back = 0
             stop_at = float("inf")
             for request in room.take_all():
-                # If the scheduler fails, each call may take until a time-out.
+                # If the scheduler fails, each call may end only after a time-out.
                 if time.monotonic() < stop_at and self._give_back(request):
                     given_back += 1
                     continue

@@ -351,9 +351,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         """Return a response to `request`, which is for a robots.txt, without sending the request.
 
         The response is made from the robots.txt in the storage. If a spider of the user has made
-        the request, only a complete file will do. If there is none, return None, so that the
-        request is sent. If this plugin has made the request, the beginning of a file will do, and
-        so will the status of a response without a file, such as 404.
+        the request, the file must be complete. If there is no complete file, return None, so that
+        the request is sent. If this plugin has made the request, the beginning of a file is enough,
+        and so is the status of a response without a file, such as 404.
 
         Raises:
             IgnoreRequest: this plugin has made the request, and the server did not respond to the
@@ -462,7 +462,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
 
 def identity_of(crawler: Crawler) -> CrawlerIdentity | None:
-    """Return the object that names the user agent of each request of a crawl.
+    """Return the object that finds the user agent of each request of a crawl.
 
     Return None if the crawl does not use this plugin's middleware.
     """

@@ -1,4 +1,4 @@
-"""The parser of this plugin, behind the interface of Scrapy for parsers (`ROBOTSTXT_PARSER`).
+"""Adapts the parser of this plugin to Scrapy's interface for parsers (`ROBOTSTXT_PARSER`).
 
 Scrapy's own middleware and other code that expects a `RobotParser` can use it.
 """

@@ -22,8 +22,8 @@ from ..meta import CHECKED, JUDGED_AS, OWN_META, OWN_SLOT, RETURNED, SITEMAP
 SCHEMES = frozenset({"http", "https", "ftp"})
 _ORDINARY = ("https://", "http://")  # Nearly all URLs begin with one of these.
 _BEFORE_HOST = len("https://")  # The slash that ends the host cannot come before this index.
-# A web socket begins with an HTTP request to the same host and port (RFC 6455 1.3), so the
-# robots.txt of that scheme decides.
+# A web socket begins with an HTTP request to the same host and port (RFC 6455 1.3). So a ws or wss
+# URL is subject to the robots.txt of the http or https URL.
 _WEB_SOCKETS = {"ws": "http", "wss": "https"}
 # Scrapy's meta keys for a request whose response is known already, with their values.
 _ALREADY_KNOWN = {"dont_cache": True, "dont_retry": True}

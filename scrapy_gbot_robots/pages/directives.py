@@ -70,7 +70,8 @@ _NOT_TO_FOLLOW = frozenset({"nofollow", "ugc", "sponsored"})
 MOST_HEAD_BYTES = 64 * 1024
 MOST_TAGS = 100  # At most this many robots meta tags of a page are read.
 _STEP = 8 * 1024  # The parser gets this many bytes of a page at a time.
-# A meta tag counts only if it is in these elements alone. In a template, for example, it does not.
+# A meta tag counts only if all elements around it are of these kinds. A meta tag in a template, for
+# example, does not count.
 _HOLD_TAGS = frozenset({"html", "head", "noscript"})
 
 

@@ -69,7 +69,8 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
         request = response.request
         if request is None:
             return
-        # If a robots.txt was obeyed, the directives for the same user agent are obeyed.
+        # The directives are those for the user agent by which the request was checked against a
+        # robots.txt.
         identity = identity_of(self.crawler) or self._identity
         directives = directives_of(response, identity.tokens(request))
         request.meta[PAGE_RULES] = directives = at_time(time.time(), directives)

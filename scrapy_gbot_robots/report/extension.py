@@ -90,7 +90,7 @@ class RobotsReport:
         if self._path is not None:
             try:
                 await run_in_thread(write, self._path, page(counts, spider))
-            except OSError as error:  # Only the page is lost.
+            except OSError as error:  # The crawl itself is complete, so this is not raised.
                 logger.error("GBOT_ROBOTS_REPORT cannot be written: %s", error)  # noqa: TRY400  The message contains the path.
             else:
                 logger.info(

@@ -47,7 +47,7 @@ from ..signals import robotstxt_served
 _MOST_ORIGINS = 100_000
 # The headers of at most this many fetches are in memory, until the crawl has the answers.
 _MOST_WAITING = 100
-# Headers that must not be in a record.
+# Headers that must not be in a record, because they contain passwords or sessions.
 _SECRETS = {b"authorization", b"cookie", b"proxy-authorization"}
 
 _IS_IN = "The record of this crawl is in %s: %s"

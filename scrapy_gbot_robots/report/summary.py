@@ -54,14 +54,15 @@ class ForbiddingRule(NamedTuple):
 
 
 class OriginRow(NamedTuple):
-    """The facts about an origin, as the crawl has last learned them.
+    """The facts about an origin, from its newest answer.
 
     Attributes:
         state: "with rules", "full allow" or "full disallow".
         status: the status code of the last response to a request for the robots.txt; None if no
             response came.
         why: the reason for the state, in words.
-        instead: what the server has sent in place of a robots.txt, in words; "" if it has sent one.
+        instead: in words, what the server has sent in place of a robots.txt, if the summary is to
+            contain that; else "".
         cause: why the robots.txt is unreachable, in a few words; None if it is reachable.
     """
 
@@ -82,7 +83,7 @@ class CrawlCounts:
         # visits a plain tuple of texts once, but an `OriginRow` each time it runs. The answers
         # themselves are not kept, because they contain all rules.
         self.origins: dict[Origin, tuple[str | int | None, ...]] = {}
-        # The number of forbidden requests by origin, then by rule, then by reason.
+        # These count forbidden requests: by origin, by rule, and by reason.
         self.forbidding: Tally[Origin] = Tally()
         self.rules: Tally[ForbiddingRule] = Tally()
         self.reasons: Tally[str] = Tally(_MOST_REASONS)
