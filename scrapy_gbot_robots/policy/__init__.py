@@ -1,6 +1,7 @@
-"""Decides what a server's response to a robots.txt request means, now and over time.
+"""Decide what a server's response to a robots.txt request means, now and over time.
 
-Pure: of this package, these modules import only `core`. The caller passes in the present time.
+The modules of this package use no network and no files, and do not read the clock: the caller
+passes in the present time. Of scrapy_gbot_robots, they import only `core`.
 Source: Google's page, "Handling of errors and HTTP status codes" and "Caching"; RFC 9309 2.3.1 and
-2.4.
+    2.4.
 """

@@ -1,12 +1,17 @@
-"""Recovers the bytes of a robots.txt: undoes content codings and a browser's page around the text.
+"""Recover the bytes of a robots.txt from the body of a response.
 
-Pure. Only the first bytes of a compressed robots.txt are decoded, however long it is. Each decoder
-is a generator that turns pieces into pieces, so a decompression bomb costs one piece. Of two
-codings, the outer one has its own bound, because the inner one may decode any amount of input to
-nothing. Scrapy's HttpCompressionMiddleware does not fit, because it decodes the whole body or drops
-it.
-Sources: RFC 9110 8.4 (Content-Encoding), RFC 1952 2.2 (gzip), RFC 1950 (zlib), RFC 7932 (brotli),
-RFC 8878 and 9659 (zstd).
+`decoded` undoes content codings such as gzip. `as_served` removes the page that a browser makes
+around a text file.
+
+Only the first bytes of a compressed robots.txt are decoded, however long it is. Each decoder is a
+generator that turns pieces into pieces, so a decompression bomb costs the time and memory of one
+piece. If a body has two codings, the number of pieces of the outer coding is limited as well,
+because the inner decoder may read any number of pieces without giving a single byte. Scrapy's
+HttpCompressionMiddleware is not used, because it decodes the whole body, or drops it if it is too
+long.
+
+The sources are RFC 9110 8.4 (Content-Encoding), RFC 1952 2.2 (gzip), RFC 1950 (zlib), RFC 7932
+(brotli), and RFC 8878 and 9659 (zstd).
 """
 
 from __future__ import annotations
@@ -20,28 +25,33 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, TypeAlias
 
+# The pieces of a body, before or after decoding.
 Pieces: TypeAlias = Iterator[bytes]
 
-# scrapy-playwright sets this flag on a response that a browser rendered.
+# scrapy-playwright adds this flag to a response that comes from a browser.
 RENDERED = "playwright"
 
-# A decoder takes at most _FED bytes at a time, and gives at most _PIECE bytes at a time.
+# A decoder gets at most `_FED` bytes at a time, and yields at most `_PIECE` bytes at a time.
 _FED = 8_192
 _PIECE = 65_536
 _MOST_CODINGS = 2
-# An outer coding may decode to these bytes and pieces in addition to the ones that a text of the
-# full length needs. An inner zstd decoder, for example, reads blocks of up to 128 KiB.
+# The limits on the pieces of an outer coding contain these numbers of bytes and pieces, in addition
+# to the bytes and pieces that a text of the full length needs. For example, an inner zstd decoder
+# reads blocks of up to 128 KiB before it gives the first byte.
 _OUTER_BYTES = 2**21
 _MOST_PIECES = 1_000
+# Values of the parameter `wbits` of zlib. They select the format.
 _GZIP = 16 + zlib.MAX_WBITS
 _ZLIB = zlib.MAX_WBITS
 _RAW = -zlib.MAX_WBITS
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_WINDOW_LOG = 23  # RFC 9659 limits the window of a content coding to 8 MiB.
 
-# A browser takes a body with one of these bytes for binary (mimesniff.spec.whatwg.org 3).
+# If a body contains one of these bytes, a browser does not treat it as text
+# (mimesniff.spec.whatwg.org 3).
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
+# The page that a browser makes around a text file. The group is the text, with escaped markup.
 _TEXT_FILE = re.compile(
     rb"\A<html><head>(?:<(?:meta|link)[^<>]{0,200}>){0,4}</head><body><pre[^<>]{0,200}>([^<]*)</pre></body></html>\Z"
 )
@@ -52,16 +62,18 @@ class DecodeError(ValueError):
 
 
 def as_served(body: bytes, flags: Collection[str]) -> bytes:
-    """Return the text file in `body` if `flags` show that a browser made the page around it.
+    """Return the text file that the server sent, if a browser made a page around it.
 
-    Otherwise return `body` itself.
+    If `flags` does not contain `RENDERED`, or if `body` is another kind of page, return `body`
+    itself.
 
-    A browser shows a text file escaped, in a `pre` element. The parser would miss the first
-    User-agent line of that page, and would lose the rules below the line.
+    A browser shows a text file in a `pre` element of a page, and escapes it. A parser that read the
+    page would miss the first line of the text, which often is the first User-agent line, and would
+    then ignore the rules below it.
 
     Args:
-        body: the content-decoded body of a response.
-        flags: the flags of the response, in which `RENDERED` means that a browser made the page.
+        body: the body of a response, without content codings.
+        flags: the flags of the response. `RENDERED` means that the response comes from a browser.
     """
     if RENDERED not in flags:
         return body
@@ -75,23 +87,24 @@ def as_served(body: bytes, flags: Collection[str]) -> bytes:
 def decoded(
     body: bytes, content_encoding: str, limit: int, *, whole: bool = True, may_be_empty: bool = True
 ) -> tuple[bytes, bool]:
-    """Undo the content coding of `body`, for the first `limit` decoded bytes.
+    """Undo the content codings of `body`, and return the first `limit` decoded bytes.
 
-    Some servers send a word that does not name a coding, such as `utf-8`, `none` or `aws-chunked`.
-    Browsers ignore that word, and so does this function if the decoded body is text. If the body
-    is not text, the word may name a coding that this function does not know.
+    Some servers send a Content-Encoding that is not the name of a coding, such as `utf-8`, `none`
+    or `aws-chunked`. Browsers ignore such a word. This function ignores it if the decoded body is
+    text. If the body is not text, the word may be the name of a coding that this function does not
+    know, so this is an error.
 
     Args:
         body: the bytes that the server sent.
-        content_encoding: the value of the Content-Encoding header. At most two codings are undone,
-            the last one first.
+        content_encoding: the value of the Content-Encoding header. If it names two codings, the
+            last one is undone first.
         limit: the largest number of decoded bytes to return.
-        whole: whether `body` is complete. If the body was cut off, an early end is not an error.
-        may_be_empty: whether a body of 0 bytes is an empty file in every coding. Some servers send
-            an empty file this way.
+        whole: whether `body` is complete. If it is not, a body that ends early is not an error.
+        may_be_empty: whether a body of 0 bytes is an empty file, whatever coding the header names.
+            Some servers send an empty file in this way.
 
     Returns:
-        The decoded bytes, and whether the file has more bytes than these.
+        The first decoded bytes, and whether the file has more bytes than these.
 
     Raises:
         DecodeError: the body is broken or incomplete, the coding is unknown, or there are more than
@@ -127,7 +140,7 @@ def decoded(
 
 
 def _undone(pieces: Pieces, codings: Sequence[str], limit: int) -> Pieces:
-    """Undo `codings` from the last to the first, because the server applied the last one last."""
+    """Undo `codings`. The server applied the last one last, so it is undone first."""
     for outer in codings[:0:-1]:
         pieces = _bounded(_DECODERS[outer](pieces), limit)
     for inner in codings[:1]:
@@ -136,11 +149,13 @@ def _undone(pieces: Pieces, codings: Sequence[str], limit: int) -> Pieces:
 
 
 def _bounded(pieces: Pieces, limit: int) -> Pieces:
-    """Pass on the decoded pieces of an outer coding, as many as `limit` bytes of text can need.
+    """Yield the decoded pieces of an outer coding, up to the number that a robots.txt can need.
+
+    `limit` is the largest number of bytes of the robots.txt that are read.
 
     Raises:
-        DecodeError: there are more pieces than that. This happens if the inner coding decodes the
-            pieces to nothing, for example because they are empty gzip files.
+        DecodeError: there are more pieces. This happens if the inner coding decodes the pieces to
+            nothing, for example because they are empty gzip files.
     """
     bytes_left = 2 * limit + _OUTER_BYTES
     pieces_left = _MOST_PIECES + 2 * limit // _FED
@@ -155,8 +170,8 @@ def _bounded(pieces: Pieces, limit: int) -> Pieces:
 def _unzipped(pieces: Pieces, wbits: int) -> Pieces:
     """Decompress with zlib.
 
-    Gzip files may follow one another, with zeros between them (RFC 1952 2.2; gzip.org, FAQ 8).
-    All other bytes after the end are padding, and are ignored.
+    Several gzip files may follow one another, with zero bytes between them (RFC 1952 2.2; gzip.org,
+    FAQ 8). Any other bytes after the end are padding, and are ignored.
 
     Raises:
         EOFError: the pieces end too early.
@@ -169,7 +184,9 @@ def _unzipped(pieces: Pieces, wbits: int) -> Pieces:
         while waiting:
             if stream.eof:
                 waiting = waiting.lstrip(b"\0")
-                if _GZIP_MAGIC.startswith(waiting):  # The next piece may begin another file.
+                # The bytes so far may be the beginning of another gzip file, which the next piece
+                # shows.
+                if _GZIP_MAGIC.startswith(waiting):
                     break
                 if wbits != _GZIP or not waiting.startswith(_GZIP_MAGIC):
                     return
@@ -195,10 +212,15 @@ def gunzipped(pieces: Pieces) -> Pieces:
 
 
 def _inflated(pieces: Pieces) -> Pieces:
-    """Decompress `deflate`. RFC 9110 8.4.1.2 demands zlib, but some servers send raw deflate."""
+    """Decompress the coding `deflate`.
+
+    It is the zlib format (RFC 9110 8.4.1.2), but some servers send raw deflate data without the
+    zlib header.
+    """
     first = next(pieces, b"")
     wbits = _RAW
-    if first and first[0] & 0x0F == zlib.DEFLATED:  # Raw deflate cannot begin with this byte.
+    # A zlib header begins with such a byte, and raw deflate data cannot begin with it.
+    if first and first[0] & 0x0F == zlib.DEFLATED:
         wbits = _ZLIB
     yield from _unzipped(chain((first,), pieces), wbits)
 
@@ -207,7 +229,8 @@ def _unbrotlied(pieces: Pieces) -> Pieces:
     stream = _module("br").Decompressor()
     for piece in pieces:
         waiting = piece
-        # The decoder keeps some output back, so ask again even if more input follows.
+        # The decoder returns only a part of its output at a time. So ask it again, without new
+        # input, until it returns nothing.
         while out := stream.process(waiting, output_buffer_limit=_PIECE):
             yield out
             waiting = b""
@@ -216,7 +239,12 @@ def _unbrotlied(pieces: Pieces) -> Pieces:
 
 
 def _unzstd(pieces: Pieces) -> Pieces:
-    """Decompress one zstd frame. A second frame is a DecodeError."""
+    """Decompress one zstd frame.
+
+    Raises:
+        DecodeError: there is a second frame.
+        EOFError: the pieces end too early.
+    """
     zstd = _module("zstd")
     options = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG}
     stream = zstd.ZstdDecompressor(options=options)
@@ -238,7 +266,8 @@ def _module(coding: str) -> Any:
     raise DecodeError(f"there is no module for {coding}")
 
 
-# Python 3.14 contains zstd. Scrapy 2.18 and newer install its backport, and brotli.
+# The modules that may be installed for a coding. Python 3.14 contains a module for zstd. Scrapy
+# 2.18 and newer install a backport of this module, and brotli.
 _MODULES = {
     "br": ("brotli", "brotlicffi"),
     "zstd": ("compression.zstd", "backports.zstd"),

@@ -1,10 +1,14 @@
-"""Reads response headers: how long a robots.txt is fresh, when to ask again, and who answered.
+"""Read the headers of a response to a robots.txt request.
 
-Header values are hostile, so no function here raises for any bytes, and work and numbers are
-bounded. Scrapy's `parse_cachecontrol` does not fit for two reasons. It splits quoted strings at
-their commas, and it takes the last of several `max-age`, but by RFC 9111 4.2.1 the first counts.
-Sources: Google's page "Caching"; RFC 9309 2.4; RFC 9111 4.2.1 and 5.2.2 (Cache-Control), 5.1 (Age);
-RFC 9110 10.2.3 (Retry-After); RFC 9209 2 and RFC 8941 4.2 (Proxy-Status).
+The headers contain for how long the file is fresh, after how many seconds the server wants the next
+request, and whether a proxy has answered in place of the server.
+
+Header values are hostile, so no function here raises an exception for any bytes, and the work and
+the numbers are bounded. Scrapy's `parse_cachecontrol` is not used, for two reasons. It splits
+quoted strings at their commas. If there are several `max-age` directives, it takes the last one,
+but the first one counts (RFC 9111 4.2.1).
+
+The sources are Google's page, "Caching"; RFC 9309 2.4; RFC 9111 4.2.1 and 5.2.2 (Cache-Control),
 """
 
 from __future__ import annotations
@@ -15,16 +19,16 @@ from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 
 _HEADER_BYTES = 4096  # The rest of a longer header is ignored.
-_PROXY_STATUS_BYTES = 65_536  # Of all Proxy-Status headers together.
-_DATE_BYTES = 64
-_FOREVER = 2.0**31  # Seconds. RFC 9111 1.2.2 replaces a larger number by this one.
+_PROXY_STATUS_BYTES = 65_536  # the limit for all Proxy-Status headers of a response together
+_DATE_BYTES = 64  # The rest of a longer date is ignored.
+_FOREVER = 2.0**31  # seconds; replaces a larger number (RFC 9111 1.2.2)
 
 # A directive ends at the first comma outside quoted strings.
 _DIRECTIVE = re.compile(r'(?:[^,"]+|"(?:[^"\\]|\\.)*"?)+', re.DOTALL)
 _SECONDS = re.compile(r"-?[0-9]+")
 
-# The syntax of a list of RFC 9651, which adds dates and display strings to RFC 8941. First come the
-# separators, then the parts of a member.
+# The syntax of a list (RFC 9651). A list contains members with commas between them, and a member is
+# an item with parameters. RFC 9651 replaces RFC 8941, and adds dates and display strings.
 _OWS = r"[ \t]*"
 _NEXT_MEMBER = re.compile(rf"{_OWS},{_OWS}(?!\Z)")
 _STRING = r'"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"'
@@ -40,17 +44,17 @@ _PARAMETER = re.compile(rf"; *([a-z*][a-z0-9_.*-]*)(?:=({_BARE_ITEM}))?")
 
 
 def max_age(cache_control: Iterable[bytes], age: bytes | None = None) -> float | None:
-    """Return for how many seconds a response is fresh by its headers; None if they set no time.
+    """Return for how many seconds a response is fresh, by its headers; None if they set no time.
 
-    `no-store` and `no-cache` give 0.0, even together with a `max-age`. `no-cache="field"` limits
-    only that field, and is ignored. The first of several `max-age` counts (RFC 9111 4.2.1). A
-    `max-age` that is not a number is ignored, and a negative one is 0.0. `s-maxage` is ignored,
-    because it is for shared caches.
+    The result is 0.0 for `no-store` and for `no-cache`, even together with a `max-age`.
+    `no-cache="field"` limits only that field, and is ignored. If there are several `max-age`, the
+    first one counts (RFC 9111 4.2.1). A `max-age` that is not a number is ignored, and a negative
+    `max-age` counts as 0. `s-maxage` is ignored, because it is for shared caches.
 
     Args:
         cache_control: the values of all Cache-Control headers.
-        age: the value of the Age header. This time, which the response has spent in caches, is
-            subtracted.
+        age: the value of the Age header, which is the time in seconds that the response has already
+            spent in caches. It is subtracted from the result.
     """
     lifetime: float | None = None
     for directive in _DIRECTIVE.findall(_text(b",".join(cache_control))):
@@ -69,15 +73,15 @@ def max_age(cache_control: Iterable[bytes], age: bytes | None = None) -> float |
 
 
 def retry_after(value: bytes | None, now: float) -> float | None:
-    """Return after how many seconds the server wants the next request.
+    """Return the number of seconds after which the server wants the next request.
 
     Args:
         value: the value of the Retry-After header, a number of seconds or an HTTP date.
-        now: the present time in seconds since the epoch. A date counts from it.
+        now: the present time in seconds since the epoch.
 
     Returns:
-        The seconds from now on; 0.0 for a past date, None if the header is missing or has another
-        form.
+        The number of seconds from `now` on. It is 0.0 for a date in the past, and None if the
+        header is missing or has another form.
     """
     text = _text(value)
     if (seconds := _seconds(text)) is not None:
@@ -89,16 +93,17 @@ def retry_after(value: bytes | None, now: float) -> float | None:
 
 
 def proxy_fault(proxy_status: Iterable[bytes], squid_error: bytes | None = None) -> str:
-    """Return which proxy reports that it could not get a response, and its error.
+    """Return the report of a proxy that it could not get a response; "" if there is no report.
 
     Args:
-        proxy_status: the values of all Proxy-Status headers. The first member with the parameter
-            `error` reports a failure (RFC 9209 2.1.1). RFC 9651 demands that a field which is not a
-            list is ignored as a whole.
+        proxy_status: the values of all Proxy-Status headers, which together are a list of proxies.
+            The first proxy with the parameter `error` reports a failure (RFC 9209 2.1.1). RFC 9651
+            requires a field that is not a valid list to be ignored as a whole.
         squid_error: the value of the header X-Squid-Error, which takes precedence.
 
     Returns:
-        Such as "Proxy-Status: cache.example; error=dns_error", or "" if no proxy reports a failure.
+        A text such as "Proxy-Status: cache.example; error=dns_error"; "" if no proxy reports a
+        failure.
     """
     said = _text(squid_error)
     if said:
@@ -110,10 +115,10 @@ def proxy_fault(proxy_status: Iterable[bytes], squid_error: bytes | None = None)
 
 
 def _members(field: str) -> list[tuple[str, dict[str, str]]]:
-    """Read a list of RFC 9651 4.2.1 as pairs of an item and its parameters.
+    """Return the members of a list (RFC 9651 4.2.1) as pairs of an item and its parameters.
 
-    The result is empty if `field` is not a list. Inner lists are not read, because Proxy-Status
-    does not have them.
+    The result is empty if `field` is not a valid list. A field with inner lists is not read,
+    because Proxy-Status does not have inner lists.
     """
     members: list[tuple[str, dict[str, str]]] = []
     field = field.strip(" ")
@@ -125,7 +130,8 @@ def _members(field: str) -> list[tuple[str, dict[str, str]]]:
         at = item.end()
         parameters: dict[str, str] = {}
         while (parameter := _PARAMETER.match(field, at)) is not None:
-            parameters[parameter[1]] = parameter[2] or "?1"  # A parameter without a value is true.
+            # A parameter without a value is true, which is written as "?1".
+            parameters[parameter[1]] = parameter[2] or "?1"
             at = parameter.end()
         members.append((item[0], parameters))
         following = _NEXT_MEMBER.match(field, at)
@@ -144,7 +150,10 @@ def _text(value: bytes | None, most_bytes: int = _HEADER_BYTES) -> str:
 
 
 def _seconds(text: str) -> float | None:
-    """Read a whole number of seconds, clamped to 0 and `_FOREVER`; None for any other text."""
+    """Return a text as a number of seconds; None if the text is not a whole number.
+
+    A negative number becomes 0, and a number above `_FOREVER` becomes `_FOREVER`.
+    """
     if not _SECONDS.fullmatch(text):
         return None
     return min(max(0.0, float(text)), _FOREVER)
@@ -158,7 +167,8 @@ def date_in(text: str, read: Callable[[str], datetime] = parsedate_to_datetime) 
     """
     try:
         moment = read(text[:_DATE_BYTES])
-        if moment.tzinfo is None:  # HTTP dates are always GMT; asctime has no zone.
+        # The asctime form of an HTTP date has no time zone. All HTTP dates are in GMT.
+        if moment.tzinfo is None:
             moment = moment.replace(tzinfo=timezone.utc)
         return moment.astimezone(timezone.utc)
     except (TypeError, ValueError, OverflowError, IndexError):

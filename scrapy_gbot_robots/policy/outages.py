@@ -1,19 +1,31 @@
-"""Decides what one origin's robots.txt means now, also during an outage, and when to ask again.
+"""Decide what the robots.txt of one origin means now, also while it cannot be fetched.
 
-An entry contains the last definite answer and, while the robots.txt is unreachable, the outage. It
-contains facts and no verdicts, because crawls with different user agents share it (Google's page,
-"Caching"). `renew` makes entries, `decide` reads them, and the package `storage` keeps them.
+The words of this module have these meanings:
 
-Pure: the caller passes in `now` (seconds since the epoch), which may jump. A definite answer is
-fresh for a day, or for the time that its headers set. If there is no fresh answer during an outage,
-a ladder decides by the time since the first failure.
+* A *definite answer* is the outcome of a fetch that shows what the site wants: a robots.txt, or a
+  response such as 404, which means that there is none. A failure such as a timeout or a 503 is not
+  a definite answer.
+* A *copy* is the last definite answer, with the bytes of the file.
+* An *outage* is a time in which every fetch has failed. It begins with the first failure, and ends
+  with the next definite answer. During this time, the robots.txt is *unreachable*.
+* An *entry* contains the copy and the outage of one origin. The package `storage` keeps entries.
+  Crawls with different user agents share an entry (Google's page, "Caching"), so it contains facts
+  and no verdicts.
+* A *ladder* is a table of ages of an outage. For each age, it shows whether everything is allowed,
+  or nothing, or whether the rules of the copy are used.
 
-The times of a copy, in their order: it was fetched at `fetched_at`, the crawl refreshes it in the
-background from `refresh_at` on, and it is fresh until `fresh_until`. An outage began at `since`,
-with its first failure, and the next fetch is due at `retry_at`. From `ask_at` on, requests wait for
-a fetch.
-Sources: Google's page, "Handling of errors and HTTP status codes" and "Caching"; RFC 9309 2.3.1 and
-2.4.
+`renew` returns the new entry after a fetch, and `decide` returns what an entry means at a time. The
+caller passes in this time, in seconds since the epoch. It may jump, because it comes from the clock
+of a computer.
+
+A copy is fresh for a day, or for the time that the headers of the response set. While it is fresh,
+it decides. If it is not fresh and there is an outage, the ladder decides. There are the following
+times. The copy was fetched at `fetched_at` and is fresh until `fresh_until`. From `refresh_at` on,
+the crawl fetches the robots.txt again in the background. From `ask_at` on, requests wait for a
+fetch. An outage began at `since`, and the next fetch is due at `retry_at`.
+
+The sources are Google's page, "Handling of errors and HTTP status codes" and "Caching"; and RFC
+9309 2.3.1 and 2.4.
 """
 
 from __future__ import annotations
@@ -30,57 +42,59 @@ MINUTE = 60.0
 HOUR = 3600.0
 DAY = 86400.0
 _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
-# A storage keeps an entry for this long. The ladders need the outage for 30 days and more, and the
-# copy from before the outage. A crawl that runs once a month must still find both.
+# A storage deletes an entry after this number of days. The ladders need the outage for more than 30
+# days, and the copy from before the outage. A crawl that runs only once a month must also find
+# both.
 KEEP_DAYS = 100
 
-_SKEW = 5.0  # Seconds by which the clocks of processes that share a storage may differ.
-# A shorter max-age counts as this, because no header may cause a fetch for each request.
+_SKEW = 5.0  # The clocks of processes that share a storage may differ by this many seconds.
+# The shortest max-age. A shorter one counts as this one, because otherwise a header could cause a
+# fetch for each request.
 _MIN_AGE = MINUTE
-# The crawl waits this long after the first failure. Each further failure doubles the wait, up to
-# the longest wait for its kind.
+# The wait after the first failure, in seconds. Each further failure doubles the wait, until it is
+# the longest wait for this kind of failure.
 _FIRST_RETRY = 1.0
-_BUSY_RETRY = 5 * MINUTE  # The longest wait after a 503 or 429.
-_SLOW_RETRY = HOUR  # The longest wait after any other failure.
-_RETRY_AFTER = DAY  # The longest wait that a Retry-After header can demand.
-# If an outage does not forbid requests, they go on without waiting for the next fetch until it is
+_BUSY_RETRY = 5 * MINUTE  # the longest wait after a 503 or 429
+_SLOW_RETRY = HOUR  # the longest wait after any other failure
+_RETRY_AFTER = DAY  # the longest wait that a Retry-After header can cause
+# If the ladder does not forbid all requests, they do not wait for the next fetch until the fetch is
 # overdue by this time.
 _GRACE = HOUR
-# A copy in use is refreshed before it goes stale: by this share of its lifetime, but at most by
-# _REFRESH_MOST.
+# A copy is refreshed in the background before it is no longer fresh. This happens in the last tenth
+# of its lifetime, but at most `_REFRESH_MOST` seconds before the end.
 _REFRESH_SHARE = 0.1
 _REFRESH_MOST = HOUR
-# With these statuses a server denies access to a robots.txt. They do not mean that it is missing.
+# With these statuses a server denies access to a robots.txt. They do not mean that there is none.
 REFUSALS = (401, 402, 403, 451)
-# A server with these statuses is only busy, so the crawl asks it again more often.
+# A server that sends one of these statuses is only busy, so the crawl asks it again more often.
 _OFTEN = frozenset({429, 503})
 
 
 class Kind(Enum):
-    """The kinds of definite answers."""
+    """The kinds of definite answers, which the docstring of this module explains."""
 
-    RULES = "rules"  # A robots.txt, which may be empty.
-    OTHER = "other data"  # A body without a line for crawlers, such as a web page.
+    RULES = "rules"  # The server sent a robots.txt, which may be empty.
+    OTHER = "other data"  # The server sent something else, such as a web page.
     NONE = "none"  # There is no robots.txt.
-    WALL = "wall"  # A bot wall has answered in place of the site.
+    WALL = "wall"  # A bot wall, such as DDoS-Guard, has answered in place of the site.
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """The last definite answer."""
+    """The last definite answer. Times are in seconds since the epoch."""
 
     kind: Kind
     status: int
-    url: str  # The URL that sent the answer, after redirects.
+    url: str  # The URL of the response, after redirects.
     body: bytes  # Without content codings; empty if there is no robots.txt.
-    cut: bool  # Whether the server sent more than `body`.
-    why: str  # Such as "HTTP 404".
+    cut: bool  # Whether the server sent more bytes than `body`.
+    why: str  # The reason for people, such as "HTTP 404".
     fetched_at: float
     fresh_until: float
 
     @property
     def sha256(self) -> str | None:
-        """The SHA-256 of `body` in hex digits; None unless the answer is rules or other data."""
+        """The SHA-256 of `body` in hexadecimal digits; None if there is no file."""
         if self.kind not in {Kind.RULES, Kind.OTHER}:
             return None
         return sha256(self.body).hexdigest()
@@ -88,21 +102,22 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A time in which no definite answer came, in seconds since the epoch."""
+    """A time in which every fetch has failed. Times are in seconds since the epoch."""
 
     since: float  # The time of the first failure.
-    failures: int
-    status: int | None  # The status of the last failure; None if no response came at all.
+    failures: int  # The number of failures in this outage.
+    status: int | None  # The HTTP status of the last failure; None if no response came.
     why: str  # The reason of the last failure, for people.
-    retry_at: float  # The time to ask again.
-    failure: Failure | None = None  # The kind of the last failure; None if the status is the cause.
-    alike: int = 1  # How many failures in a row, up to the last one, have this kind.
+    retry_at: float  # The time at which the next fetch is due.
+    # The kind of the last failure; None if the failure was a response, such as a 503.
+    failure: Failure | None = None
+    alike: int = 1  # How many of the last failures in a row are of this kind.
     failed_at: float = 0.0  # The time of the last failure; 0.0 if it is not known.
-    redirected_to: str = ""  # The last URL of the last fetch, if a redirect led there; else "".
+    redirected_to: str = ""  # The URL to which the last fetch was redirected; "" if it was not.
 
     @property
     def cause(self) -> str:
-        """The cause of the last failure, in a few words."""
+        """The cause of the last failure, for people, such as "connection refused" or "HTTP 503"."""
         if self.failure is not None:
             return self.failure.value
         return self.why
@@ -110,52 +125,58 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The facts that a storage keeps for one origin: the last copy, and the outage after it."""
+    """What a storage keeps for one origin: the copy, and the outage since then if there is one."""
 
     copy: Copy | None = None
     outage: Outage | None = None
 
 
 class State(Enum):
-    """The three possible outcomes of Google's page."""
+    """What a robots.txt means for requests now. Google's page has these three outcomes."""
 
-    FULL_ALLOW = "full allow"
-    FULL_DISALLOW = "full disallow"
-    RULES = "rules"
+    FULL_ALLOW = "full allow"  # Every URL of the origin is allowed.
+    FULL_DISALLOW = "full disallow"  # Every URL of the origin is disallowed.
+    RULES = "rules"  # The rules in the robots.txt decide for each URL.
 
 
 _THIRTY_DAYS = ((30 * DAY, State.FULL_DISALLOW), (math.inf, State.RULES))
-# Each row gives an age of an outage in seconds, and the state until that age. RULES means the rules
-# of the last copy, or full allow if there is no copy.
+# The ladders by the value of the setting GBOT_ROBOTS_UNREACHABLE. Each row contains an age of an
+# outage in seconds, and the state until the outage has this age. RULES means the rules of the copy,
+# or full allow if there is no copy.
 LADDERS: dict[str, tuple[tuple[float, State], ...]] = {
     "google": _THIRTY_DAYS,  # Google's page of 2019 to 2025
     "google-2026": (  # Google's page of 2026
         (12 * HOUR, State.FULL_DISALLOW),
         (12 * HOUR + 30 * DAY, State.RULES),
-        # The page adds "if the site is available". An unavailable site serves nothing anyway.
+        # The page adds "if the site is available". This makes no difference here, because an
+        # unavailable site serves no pages.
         (math.inf, State.FULL_ALLOW),
     ),
-    # RFC 9309 2.3.1.4 gives 30 days as an example, and allows a copy or full allow after them.
+    # RFC 9309 2.3.1.4 gives 30 days as an example, and permits a copy or full allow after that
+    # time.
     "rfc9309": _THIRTY_DAYS,
-    # As stock Scrapy, this fails open. But rules that were read before the outage stay in force.
+    # As in Scrapy's own RobotsTxtMiddleware, everything is allowed while the robots.txt is
+    # unreachable. But the rules of a copy stay in force.
     "allow": ((math.inf, State.RULES),),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The parameters of a crawl; times are in seconds.
+    """The choices of a crawl, which come from its settings. Times are in seconds.
 
     Raises:
         ValueError: `unreachable` is not a key of `LADDERS`, or `access_denied` is neither "allow"
             nor "disallow".
     """
 
-    unreachable: str = "google"
-    # No answer is fresh for longer. A max-age above a day counts only if this is above a day.
+    unreachable: str = "google"  # The ladder, as a key of `LADDERS`.
+    # The longest time for which a copy is fresh. A max-age of more than a day counts only if this
+    # is more than a day.
     max_age_secs: float = DAY
-    soft_404: bool = True  # A parameter of `outcome_of`.
-    # The meaning of a denied access (`REFUSALS`) and of a bot wall. "allow" is Google's.
+    soft_404: bool = True  # Whether a 5xx with a "not found" page is a 404 (see `outcome_of`).
+    # Whether a site is allowed or disallowed if it denies access to its robots.txt (`REFUSALS`), or
+    # if a bot wall answers in its place. Google's choice is "allow".
     access_denied: str = "allow"
 
     def __post_init__(self) -> None:
@@ -169,28 +190,32 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The state of an origin now, and until when it holds; times are seconds since the epoch."""
+    """What the robots.txt of an origin means now, and until when this is valid.
+
+    Times are in seconds since the epoch.
+    """
 
     state: State
     why: str
-    temporary: bool  # Whether robots.txt is unreachable or not yet fetched.
-    refresh_at: float  # From this time on, the crawl fetches robots.txt again in the background.
+    temporary: bool  # Whether the robots.txt is unreachable, or was not fetched yet.
+    refresh_at: float  # From this time on, the crawl fetches the robots.txt in the background.
     ask_at: float  # From this time on, requests wait for that fetch.
-    copy: Copy | None = None  # The definite answer that decided; None if none did.
-    outage: Outage | None = None  # The outage that decided; None if none did.
+    copy: Copy | None = None  # The copy that decided; None if no copy decided.
+    outage: Outage | None = None  # The outage that decided; None if no outage decided.
 
 
 def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> Entry:
-    """Return the entry after a fetch.
+    """Return the new entry after a fetch.
 
-    A definite answer replaces the copy and ends the outage. A failure begins or prolongs an outage,
-    and keeps the copy.
+    A definite answer replaces the copy and ends the outage. A failure begins an outage, or prolongs
+    the current one, and the copy is kept.
 
     Args:
         entry: the entry before the fetch; None if there was none.
         outcome: the outcome of the fetch.
         now: the end of the fetch, in seconds since the epoch.
-        policy: its `max_age_secs` limits the time for which an answer is fresh.
+        policy: the choices of the crawl. Its `max_age_secs` limits the time for which the new copy
+            is fresh.
     """
     if isinstance(outcome, Unreachable):
         if entry is None:
@@ -230,7 +255,8 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
     alike = 0
     if outcome.failure is before.failure:
         alike = before.alike
-    # Without a server, a try burdens nobody. So when a server disappears, the waits begin anew.
+    # If there is no server, a fetch burdens nobody. So when the failures show for the first time
+    # that the server is gone, the waits begin again with the shortest one.
     tries = before.failures
     if outcome.failure in NO_SERVER:
         tries = alike
@@ -248,10 +274,13 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
 
 
 def _wait(outcome: Unreachable, tries: int) -> float:
-    """Return for how many seconds to wait after a failure that `tries` failures came before."""
+    """Return how many seconds to wait for the next fetch, after a failure with `outcome`.
+
+    `tries` is the number of failures before this failure.
+    """
     doubled = _FIRST_RETRY * 2.0 ** min(tries, 32)
     if outcome.retry_after is not None:
-        # Waits grow up to a minute even if the server asks for 1 second each time.
+        # Even if the server asks for one second each time, the waits grow until they are a minute.
         return min(max(outcome.retry_after, min(doubled, MINUTE)), _RETRY_AFTER)
     if outcome.status in _OFTEN:
         return min(doubled, _BUSY_RETRY)
@@ -259,17 +288,18 @@ def _wait(outcome: Unreachable, tries: int) -> float:
 
 
 def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
-    """Return the decision that an entry leads to at `now`, in seconds since the epoch.
+    """Return what an entry means at `now`, in seconds since the epoch.
 
-    Without a copy and an outage, the decision is full disallow until robots.txt has been fetched.
-    A failed early refresh changes nothing while the copy is still fresh.
+    If there is neither a copy nor an outage, the decision is full disallow until the robots.txt has
+    been fetched. If a refresh in the background has failed while the copy is still fresh, the copy
+    decides.
     """
     if entry is None:
         entry = Entry()
     copy = entry.copy
     outage = entry.outage
     fresh_until = now
-    # A copy from the future is not fresh, because a clock was wrong.
+    # If a copy was fetched in the future, a clock was wrong, so the copy is not fresh.
     if copy is not None and copy.fetched_at <= now + _SKEW:
         fresh_until = min(copy.fresh_until, copy.fetched_at + policy.max_age_secs)
     if outage and fresh_until <= now:
@@ -285,10 +315,10 @@ def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
 
 
 def _retry_at(outage: Outage, now: float) -> float:
-    """Return when to ask again.
+    """Return the time at which the next fetch is due, in seconds since the epoch.
 
-    The result is `now` if the stored times are impossible because a clock was wrong: the outage
-    begins in the future, or the wait is too long.
+    The result is `now` if the stored times are impossible because a clock was wrong. They are
+    impossible if the outage begins in the future, or if the wait is longer than the longest wait.
     """
     if outage.since > now + _SKEW or outage.retry_at > now + _RETRY_AFTER + _SKEW:
         return now
@@ -296,7 +326,7 @@ def _retry_at(outage: Outage, now: float) -> float:
 
 
 def _state_by(copy: Copy, policy: Policy) -> State:
-    """Return the state that follows from a definite answer."""
+    """Return what a copy means by itself, without an outage."""
     if policy.access_denied == "disallow" and (copy.kind is Kind.WALL or copy.status in REFUSALS):
         return State.FULL_DISALLOW
     if copy.kind is Kind.RULES:
@@ -305,9 +335,9 @@ def _state_by(copy: Copy, policy: Policy) -> State:
 
 
 def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) -> Decision:
-    """Return the decision by the row of the ladder for the outage's age.
+    """Return the decision during an outage, which depends on the age of the outage.
 
-    Requests wait for the next fetch only under full disallow, or if the fetch is overdue by
+    Requests wait for the next fetch if the state is full disallow, or if the fetch is overdue by
     `_GRACE`.
     """
     age = max(0.0, now - outage.since)
@@ -330,11 +360,12 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) ->
 
 
 def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:
-    """Return whether a crawl should ask again at once, before the retry is due.
+    """Return whether a new crawl should fetch a robots.txt at once, although no fetch is due yet.
 
-    It should if there was no server (`NO_SERVER`), the origin is under full disallow, and the last
-    failure came before the crawl began at `began_at` (seconds since the epoch). One try burdens
-    nobody if there is no server, and it shows at once whether the host is back.
+    The result is True if three things are true: there was no server (`NO_SERVER`), all requests of
+    the origin are forbidden, and the last failure was before the crawl began, at `began_at` seconds
+    since the epoch. If there is no server, a fetch burdens nobody, and it shows at once whether the
+    server is back.
     """
     outage = decision.outage
     if outage is None or decision.state is not State.FULL_DISALLOW:
@@ -343,7 +374,7 @@ def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:
 
 
 def span(secs: float) -> str:
-    """Return `secs` seconds in words, in the largest unit and rounded down, such as "33 d"."""
+    """Return `secs` seconds in the largest unit, rounded down, such as "33 d" or "5 min"."""
     for size, unit in _UNITS:
         if secs >= size:
             return f"{secs // size:.0f} {unit}"
@@ -351,9 +382,9 @@ def span(secs: float) -> str:
 
 
 def date_of(secs: float) -> datetime | None:
-    """Return a time, in seconds since the epoch, as a date in UTC; None if it is out of range.
+    """Return a time in seconds since the epoch as a date in UTC; None if no date has this time.
 
-    A storage may contain times out of range, because other programs may write there.
+    A storage may contain impossible times, because other programs may write there.
     """
     try:
         return datetime.fromtimestamp(secs, tz=timezone.utc)

@@ -1,11 +1,14 @@
-"""The outcome of one attempt to fetch a robots.txt, and the targets of its redirects.
+"""Describe the outcome of one attempt to fetch a robots.txt, and resolve redirects.
 
-An outcome is Fetched, Unavailable or Unreachable.
+There are three outcomes. `Fetched` means that the server sent a robots.txt. `Unavailable` means
+that there certainly is none, as after a 404. `Unreachable` means that neither is known, as after a
+503 or a timeout. outages.py decides what follows from an outcome over time.
 
-Pure. `outages` decides what follows from an outcome over time. Only HTTP redirects are followed,
-also to other hosts, but a meta refresh and a script are not. The file at the end counts for the
-origin that was asked first. No rules are checked on the way, because none are known yet.
-Sources: Google's page, "Handling of errors and HTTP status codes"; RFC 9309 2.3.1.
+HTTP redirects are followed, also to other hosts. A redirect by a `meta` element or a script is not
+followed. The rules in the file at the end of the redirects are the rules of the origin whose
+robots.txt was requested. During the redirects no rules are checked, because none are known yet.
+
+The sources are Google's page, "Handling of errors and HTTP status codes", and RFC 9309 2.3.1.
 """
 
 from __future__ import annotations
@@ -21,12 +24,13 @@ from ..core.urls import Origin, shown
 from .web_pages import found_instead, means_not_found, wall_of
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-MOST_REDIRECTS = 5  # Google's page: at least five are followed, then the answer is a 404.
+# Google's page: at least five redirects are followed, and after them the outcome is a 404.
+MOST_REDIRECTS = 5
 _SCHEMES = frozenset({"http", "https"})
 _URL_CHARS = 8192  # A longer Location is not followed.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
-_DETAIL_CHARS = 200  # Characters that are kept of an error message of other code.
+_DETAIL_CHARS = 200  # The rest of a longer error message is left out.
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +39,11 @@ class Fetched:
 
     status: int
     url: str  # The URL that sent the file, after redirects.
-    body: bytes  # Without content codings.
-    cut: bool = False  # Whether the server sent more than `body`.
+    body: bytes  # The file, without content codings.
+    cut: bool = False  # Whether the server sent more bytes than `body`.
     # For how many seconds the file is fresh by its headers; None if they set no time.
     max_age: float | None = None
-    # Such as "a web page", if the body clearly is not a robots.txt; else "".
+    # What the body is if it clearly is not a robots.txt, such as "a web page"; otherwise "".
     instead: str = ""
 
 
@@ -47,27 +51,29 @@ class Fetched:
 class Unavailable:
     """There is certainly no robots.txt, so nothing is restricted (RFC 9309 2.3.1.3).
 
-    With `Policy.access_denied`, a crawl may treat denied access and bot walls differently.
+    If `Policy.access_denied` is "disallow", a crawl treats denied access and bot walls differently.
     """
 
-    # The status that the server sent, even if it counts as a 404: a 5xx with a "not found" page, or
-    # a redirect that was not followed.
+    # The HTTP status of the response. It need not be a 4xx, because a 5xx with a "not found" page,
+    # and a redirect that is not followed, also count as a 404.
     status: int
     url: str  # The URL that sent the response.
     why: str
     # For how many seconds the answer is fresh by its headers; None if they set no time.
     max_age: float | None = None
-    # The bot wall that answered in place of the site, and its mark; "" if none did.
+    # The bot wall that answered in place of the site, and how it was recognised, such as
+    # "DDoS-Guard, by its title"; "" if the site answered itself.
     wall: str = ""
-    # Whether a proxy may have answered in place of the site. If so, the answer counts for a short
-    # time, and only in this process.
+    # Whether a proxy may have answered in place of the site. If so, this outcome is used only for a
+    # short time, and only in this process.
     may_be_a_proxys: bool = False
 
 
 class Failure(Enum):
     """The ways in which a fetch ends without a whole response.
 
-    Each of them is Unreachable, because incomplete data must not count as a short file.
+    In each of these cases the outcome is `Unreachable`, because an incomplete response must not be
+    taken for a short but complete file. The values are texts for people.
     """
 
     DNS = "the host name does not resolve"
@@ -85,7 +91,7 @@ class Failure(Enum):
     CANCELLED = "the fetch was cancelled"
     PROXY = "the proxy failed"
     REPLACED = "the download failed, and another middleware put a response in its place"
-    # The project's own code failed, so no server was asked.
+    # In the next three cases, other code in the project failed, so no request reached a server.
     DROPPED = "another middleware dropped the request"
     MIDDLEWARE = "another middleware failed"
     FETCHER = "the code that fetches it failed"
@@ -94,20 +100,21 @@ class Failure(Enum):
 
 # In these cases there is no server that could answer.
 NO_SERVER = frozenset({Failure.DNS, Failure.REFUSED})
-# This crawl itself causes these failures, again at each try. They show nothing about the site.
+# The crawl itself causes these failures, and causes them again at each fetch. They show nothing
+# about the site.
 NOT_ASKED = frozenset({Failure.DROPPED, Failure.MIDDLEWARE, Failure.FETCHER, Failure.NO_HANDLER})
 
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """There is no definite answer, so everything is restricted for now (RFC 9309 2.3.1.4)."""
+    """The site's wish is unknown, so everything is restricted for now (RFC 9309 2.3.1.4)."""
 
     why: str  # The reason for people. No code reads this text.
-    status: int | None = None  # None if no response came at all.
-    # After how many seconds the server wants the next request; None if it sets no time.
+    status: int | None = None  # The HTTP status; None if no response came.
+    # After how many seconds the server wants the next request; None if no header sets this time.
     retry_after: float | None = None
-    failure: Failure | None = None  # The kind of failure; None if the status is the cause.
-    redirected_to: str = ""  # The last URL of the fetch, if a redirect led there; else "".
+    failure: Failure | None = None  # The kind of failure; None if a response was the failure.
+    redirected_to: str = ""  # The URL to which the fetch was redirected; "" if it was not.
 
 
 Outcome: TypeAlias = Fetched | Unavailable | Unreachable
@@ -116,7 +123,7 @@ Outcome: TypeAlias = Fetched | Unavailable | Unreachable
 def failed(failure: Failure, detail: str = "") -> Unreachable:
     """Return the outcome of a fetch that ended in `failure`.
 
-    `detail` is the message of the error, for people; at most `_DETAIL_CHARS` of it are kept.
+    `detail` is the message of the error, for people. At most `_DETAIL_CHARS` characters are kept.
     """
     why = failure.value
     detail = shown(" ".join(detail[:_DETAIL_CHARS].split()))
@@ -126,16 +133,16 @@ def failed(failure: Failure, detail: str = "") -> Unreachable:
 
 
 def after_redirect(outcome: Unreachable, url: str) -> Unreachable:
-    """Return `outcome` with `url`, the last URL of the fetch, to which a redirect led."""
+    """Return `outcome` of a fetch that was redirected to `url`, with this URL in its text."""
     why = outcome.why
     if outcome.failure is not None:
         why = f"{why}, redirected to {shown(url[:_DETAIL_CHARS])}"
     return replace(outcome, why=why, redirected_to=url)
 
 
-# The first row that contains the status decides. A status in no row is Unreachable, as all 5xx are.
-# So 1xx, 304 (because the request was not conditional) and codes from 600 on count as server
-# errors.
+# The kind of outcome for each status. The first row that contains the status decides. If no row
+# contains it, as for all 5xx, the outcome is `Unreachable`. So 1xx, and codes from 600 on, count as
+# server errors. So does 304, because the request was not conditional.
 _STATUS_CODES: tuple[tuple[Container[int], type[Outcome]], ...] = (
     (range(200, 300), Fetched),
     ({304, 429}, Unreachable),
@@ -143,13 +150,14 @@ _STATUS_CODES: tuple[tuple[Container[int], type[Outcome]], ...] = (
 )
 _SERVER_ERRORS = range(500, 600)
 _PROXY_AUTHENTICATION_REQUIRED = 407
-# With these statuses a forward proxy denies access, too. Its response may look like the site's.
+# A proxy also sends these statuses if it denies access. Its response may look like a response of
+# the site.
 _OF_A_PROXY_TOO = frozenset({401, 402, 403, 451})
-_THREE_DIGITS = range(1000)  # A server can send a larger number.
+_THREE_DIGITS = range(1000)  # Some servers send a larger number.
 
 
 def meaning_of(status: int) -> type[Outcome]:
-    """Return the kind of outcome that `status` alone leads to."""
+    """Return the kind of outcome for an HTTP status, if nothing else is known of the response."""
     return next((meaning for codes, meaning in _STATUS_CODES if status in codes), Unreachable)
 
 
@@ -175,9 +183,8 @@ def outcome_of(
         url: the URL that sent the response.
         body: the body without content codings.
         soft_404: whether a 5xx whose title or first heading means "not found" is a 404.
-        proxy: the name of the proxy that may have answered in place of the site; "" without one.
-        headers: the headers of `HEADERS` in `web_pages`, and the Content-Type, with names in lower
-            case.
+        proxy: the name of the proxy through which the request was sent; "" if there was none.
+        headers: the Content-Type, and the headers in `web_pages.HEADERS`, with names in lower case.
         cut: whether `body` was cut at a size limit.
         max_age: as `headers.max_age` returns it, in seconds.
         retry_after: as `headers.retry_after` returns it, in seconds.
@@ -208,7 +215,7 @@ def outcome_of(
 def proxy_failed(
     proxy: str, status: int, fault: str = "", retry_after: float | None = None
 ) -> Unreachable:
-    """Return the outcome of a response that comes from a proxy and not from the site.
+    """Return the outcome if a response comes from a proxy and not from the site.
 
     Args:
         proxy: the name of the proxy; "" if this crawl does not know it.
@@ -223,7 +230,7 @@ def proxy_failed(
 
 
 def is_for_this_process(outcome: Outcome) -> bool:
-    """Return whether `outcome` counts in this process only, as other processes may get another."""
+    """Return whether other processes may get another outcome, so `outcome` must not be shared."""
     if isinstance(outcome, Unreachable):
         return outcome.failure in NOT_ASKED
     return isinstance(outcome, Unavailable) and outcome.may_be_a_proxys
@@ -232,13 +239,14 @@ def is_for_this_process(outcome: Outcome) -> bool:
 def next_hop(status: int, location: bytes | None, trail: Sequence[str]) -> str | Unavailable:
     """Return the URL to fetch after a redirect, or a 404 if the redirect is not followed.
 
-    The URL does not have user-info or a fragment. The result is a 404 after `MOST_REDIRECTS`, in a
-    loop, and if the Location is missing, invalid, or has a scheme other than http and https.
+    The URL does not have user-info or a fragment. The result is a 404 after `MOST_REDIRECTS`
+    redirects, in a loop, and if the Location is missing, invalid, or has a scheme other than http
+    and https.
 
     Args:
         status: one of `REDIRECTS`.
         location: the value of the Location header; None if it is missing.
-        trail: the URLs that were asked so far. The last one sent the redirect.
+        trail: the URLs that were requested so far. The last one sent the redirect.
     """
     target = _target(location or b"", trail[-1])
     if target is None:
@@ -253,16 +261,17 @@ def next_hop(status: int, location: bytes | None, trail: Sequence[str]) -> str |
 
 
 def dead_end(status: int, url: str, why: str) -> Unavailable:
-    """Return the 404 that replaces a redirect by `url` if it is not followed because of `why`."""
+    """Return the 404 for a redirect that `url` sent and that is not followed because of `why`."""
     return Unavailable(status, url, f"HTTP {status} {why}, as 404")
 
 
 def _target(location: bytes, here: str) -> str | None:
-    """Resolve a Location against `here`, the URL that sent it; None if it is not to be followed.
+    """Return the absolute URL of a Location header; None if it must not be followed.
 
-    User-info and fragment are removed.
+    `here` is the URL that sent the header. User-info and fragment are removed.
     """
-    # Like browsers, accept raw bytes and take backslashes for slashes (WHATWG URL).
+    # As browsers do, accept bytes past ASCII, and read a backslash as a slash
+    # (url.spec.whatwg.org).
     try:
         text = location.decode()
     except UnicodeDecodeError:
@@ -275,7 +284,7 @@ def _target(location: bytes, here: str) -> str | None:
         host = parts.netloc.rpartition("@")[2].lower()
         url = parts._replace(netloc=host, path=parts.path or "/", fragment="").geturl()
         scheme = Origin.of(url).scheme
-    # Brackets without an IPv6 address, a port out of range and other errors lead here.
+    # This happens, for example, for brackets without an IPv6 address and for a port out of range.
     except ValueError:
         return None
     if scheme not in _SCHEMES:

@@ -1,11 +1,12 @@
-"""Overrides: agreements of a user with sites, which replace or extend their robots.txt.
+"""Read and apply the overrides of a crawl, which are in the setting GBOT_ROBOTS_OVERRIDES.
 
-This module reads the setting, finds the override that counts for an origin, and applies it.
+An override is an agreement of the user with a site. It replaces the rules of the site's robots.txt,
+or allows some paths in addition to them. This module reads the setting, finds the override for an
+origin, and applies it. The caller passes in the present time.
 
-Pure: the caller passes in the time. To find the override of an origin, one look-up for the origin
-and one for each label of its host are enough, however many overrides there are. A wrong value is a
-ValueError.
-Source: our own, because no standard defines agreed exceptions.
+To find the override for an origin, one dictionary look-up for the origin and one for its host and
+each domain above it are enough, however many overrides there are. A wrong value in the setting is a
+ValueError. No standard defines overrides, so the rules of this module are our own.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from .outages import Decision, State
 SETTING = "GBOT_ROBOTS_OVERRIDES"
 
 _DAY = 86_400.0
-_LONGEST_LIST = 2_000  # The largest number of characters of a list of overrides in the log.
+_LONGEST_LIST = 2_000  # The rest of a longer list of overrides in the log is left out.
 
 _KEY_RULE = (
     'one origin ("https://example.com:8443"), one host ("example.com") '
@@ -48,13 +49,15 @@ _REAL_HOST = re.compile(r"(?!-)[a-z0-9._-]+|\[.*\]")
 # that browsers accept between labels.
 _MARKS_IN_NAMES = frozenset("·׳״・。．｡")  # noqa: RUF001
 _SEVERAL = re.compile(r"[,;|\s]")  # It separates the hosts of a key that names several.
-# This matches hosts that are IP addresses or invalid ones. They have no subdomains.
+# A host that is an IP address, or that looks like one but is invalid. Such a host has no
+# subdomains.
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?|\[.*\]")
-_PATTERN = re.compile(r"[^#\x00-\x20\x7f]+")  # A line of a robots.txt can contain it.
-_FEW = 5  # A warning repeats at most this many patterns.
-# A group may consist of these fields without any rule.
+_PATTERN = re.compile(r"[^#\x00-\x20\x7f]+")  # a pattern that a line of a robots.txt can contain
+_FEW = 5  # A warning contains at most this many patterns.
+# A group with one of these fields is useful even if it contains no rule.
 _FIELDS_OF_GROUPS = ("crawl-delay", "content-usage", "content-signal")
-# Errors of these kinds mean that a rule does not have the effect that its author wants.
+# If a finding of one of these kinds is an error, a rule does not have the effect that its author
+# wants.
 _FAULTS = frozenset({"unknown field", "rule before any group"})
 
 
@@ -63,10 +66,11 @@ class Action(Enum):
 
     IGNORE = "ignore"  # The crawl ignores the site's rules.
     DISALLOW = "disallow"  # The crawl fetches nothing, even if the site's rules allow it.
-    REPLACE = "own rules"  # The crawl obeys the user's rules instead of the site's.
-    ALLOW = "allow"  # The crawl obeys the site's rules, but may also fetch some paths.
+    REPLACE = "own rules"  # The crawl obeys rules of the user instead of the site's rules.
+    ALLOW = "allow"  # The crawl obeys the site's rules, but may fetch some more paths.
 
 
+# What replaces the state of the site's robots.txt, for each action that replaces it.
 _STATES = {
     Action.IGNORE: State.FULL_ALLOW,
     Action.REPLACE: State.RULES,
@@ -76,30 +80,30 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Override:
-    """One override."""
+    """One item of the setting GBOT_ROBOTS_OVERRIDES."""
 
-    key: str  # The origin, host or domain for which it counts, as the user wrote it.
+    key: str  # The origin, host or domain to which it applies, as the user wrote it.
     action: Action
-    reason: str  # In the user's words.
+    reason: str  # The reason, in the user's words.
     robotstxt: RobotsTxt | None = None  # The user's rules; None unless the action is REPLACE.
     until: date | None = None  # The last day, in UTC; None if the override has no end.
-    paths: tuple[str, ...] = ()  # The patterns of ALLOW, as the user wrote them.
+    paths: tuple[str, ...] = ()  # The patterns that ALLOW allows, as the user wrote them.
     allows: Patterns = NO_PATTERNS  # The same patterns, compiled.
 
     @property
     def replaces(self) -> bool:
-        """Whether the override counts in place of the robots.txt, which then is not fetched."""
+        """Whether the override replaces the robots.txt, so that the file is not fetched."""
         return self.action is not Action.ALLOW
 
     def agreed_length(self, url: str) -> int:
-        """Return the length of the longest allowed pattern that matches `url`; 0 if none does."""
+        """Return the length of the longest of `paths` that matches `url`; 0 if none matches."""
         return self.allows.best(path_of(url), NO_RULE) >> LENGTH_BITS
 
     @property
     def ends_at(self) -> float:
         """The end of the last day, in seconds since the epoch; infinity if there is no last day.
 
-        From this time on, the override does not count.
+        From this time on, the override does not apply.
         """
         if self.until is None or self.until == date.max:
             return inf
@@ -107,11 +111,11 @@ class Override:
 
     @property
     def why(self) -> str:
-        """The reason that verdicts by this override give."""
+        """The reason in verdicts that come from this override."""
         return f"override for {shown(self.key)} ({shown(self.reason)})"
 
     def named(self, verdict: Verdict) -> Verdict:
-        """Return `verdict` with the key of this override, and with its reason."""
+        """Return `verdict` with the key and the reason of this override."""
         reason = self.why
         if verdict.reason not in {MOST_SPECIFIC, reason}:
             reason = f"{reason}: {verdict.reason}"
@@ -119,22 +123,24 @@ class Override:
 
 
 def decision_by(override: Override) -> Decision:
-    """Return the decision that replaces the decision on the site's robots.txt."""
+    """Return the decision of an override that replaces the robots.txt of a site."""
     ends_at = override.ends_at
     return Decision(_STATES[override.action], override.why, False, ends_at, ends_at)
 
 
 class Overrides(dict[str, Override]):
-    """The overrides of a crawl, by place. A place is an origin, a host or a domain.
+    """The overrides of a crawl. A key is a place: an origin, a host or a domain.
 
-    For a URL, the override of its origin counts, or else the override of its host, or else the
-    override of the nearest domain.
+    The override of the URL's origin applies. If there is none, the override of its host applies. If
+    there is none either, the override of the nearest domain above the host applies. For example,
+    for https://www.shop.example.com/ the order of the places is "https://www.shop.example.com",
+    "www.shop.example.com", "*.shop.example.com", "*.example.com" and "*.com".
 
-    Hosts are compared without a final dot, and IPv4 addresses as four numbers.
+    Hosts are compared without a dot at the end, and IPv4 addresses are compared as four numbers.
     """
 
     def of(self, origin: Origin, now: float) -> Override | None:
-        """Return the override that counts for `origin` at `now`; None if there is none.
+        """Return the override that applies to `origin` at `now`; None if there is none.
 
         `now` is in seconds since the epoch.
         """
@@ -150,10 +156,12 @@ class Overrides(dict[str, Override]):
         return None
 
     def in_words(self, now: float) -> tuple[str, str]:
-        """Return two sentences: the overrides that have run out by `now`, and those in force.
+        """Return two sentences for the log.
 
-        `now` is in seconds since the epoch. A sentence without overrides is "". In each sentence,
-        the overrides that end first come first.
+        The first sentence lists the overrides that have run out by `now`, and the second sentence
+        lists the overrides that are in force. `now` is in seconds since the epoch. If there are no
+        overrides to list, the sentence is "". In each sentence, the overrides that end first are at
+        the beginning.
         """
         run_out: list[str] = []
         in_force: list[str] = []
@@ -168,10 +176,11 @@ class Overrides(dict[str, Override]):
         return _listed("run out and not applied", run_out), _listed("in force", in_force)
 
     def open_by_mistake(self, now: float) -> Iterator[str]:
-        """Yield a warning for each override in force at `now` whose own rules disallow nothing.
+        """Yield a warning for each override whose own rules disallow nothing.
 
-        Usually, the author of such rules wanted to add paths to the site's rules, but the override
-        opens the whole site. `now` is in seconds since the epoch.
+        The author of such rules usually wanted to allow some paths in addition to the site's rules.
+        But the rules of the override replace the site's rules, so the whole site is allowed. Only
+        overrides that are in force at `now` are checked. `now` is in seconds since the epoch.
         """
         for override in self.values():
             if override.robotstxt is None or override.ends_at <= now:
@@ -197,12 +206,12 @@ def _listed(words: str, lines: list[str]) -> str:
 
 
 def _place(key: str) -> str:
-    """Return the place that `key` names, in one spelling.
+    """Return the place that the key of an override names, in one spelling.
 
     A place is for example "https://example.com", "example.com" or "*.example.com".
 
     Raises:
-        ValueError: no request can go to the place, or the key has more than scheme, host and port.
+        ValueError: no URL can have this host, or the key contains more than scheme, host and port.
     """
     with suppress(ValueError, OSError):
         below = ""
@@ -242,9 +251,10 @@ def _is_odd(char: str) -> bool:
 
 
 def _in_one_spelling(host: str) -> str:
-    """Return the same spelling for all spellings of `host` that lead to one machine.
+    """Return `host` in one of the spellings that lead to the same machine.
 
-    For example, a resolver reads "127.1" as "127.0.0.1".
+    For example, "127.1" and "127.0.0.1" are the same address for a resolver, so the result for both
+    is "127.0.0.1".
     """
     host = host.rstrip(".")
     if host.rpartition(".")[2][:1].isdecimal():
@@ -259,11 +269,12 @@ def _in_one_spelling(host: str) -> str:
 def read_overrides(
     value: object, parse: Callable[[bytes], RobotsTxt] = RobotsTxt.parse
 ) -> Overrides:
-    """Return the overrides that the setting contains.
+    """Return the overrides in the value of the setting.
 
     Args:
-        value: the value of the setting, a mapping from places to mappings of fields.
-        parse: reads the bytes of a robots.txt.
+        value: the value of the setting, which is a mapping. A key is a place, and its value is a
+            mapping with the fields "rules" or "allow", "reason" and "until".
+        parse: a function that parses the bytes of a robots.txt.
 
     Raises:
         ValueError: a key or a value is wrong. The message names the key, the value and the rule.
@@ -328,10 +339,10 @@ def _text(name: str, fields: Mapping[str, Any], field: str) -> str:
 
 
 def _paths(name: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the patterns of `"allow"`.
+    """Return the patterns in the field "allow" of an override.
 
     Raises:
-        ValueError: the field is not a list, or a pattern in it cannot match any path.
+        ValueError: the field is not a list, or contains a pattern that cannot match any path.
     """
     value = fields["allow"]
     if isinstance(value, (list, tuple)) and value and all(isinstance(path, str) for path in value):
@@ -349,11 +360,11 @@ def _allowing(paths: Sequence[str]) -> Patterns:
 
 
 def _own_rules(robotstxt: RobotsTxt) -> RobotsTxt:
-    """Return `robotstxt`, the rules that a user has written, after a check.
+    """Check the rules that a user has written in an override, and return them.
 
     Raises:
-        ValueError: it does not contain a rule that a crawl could obey, or it contains a line that
-            looks like a rule but is ignored.
+        ValueError: `robotstxt` does not contain a rule that a crawl could obey, or it contains a
+            line that looks like a rule but is ignored.
     """
     for remark in robotstxt.remarks:
         if remark.level == ERROR and remark.kind in _FAULTS:
@@ -366,10 +377,11 @@ def _own_rules(robotstxt: RobotsTxt) -> RobotsTxt:
 
 
 def _day(value: Any) -> date | None:
-    if value is None or type(value) is date:  # A datetime is a date, too, but is wrong here.
+    # A datetime is wrong here, although it is an instance of date.
+    if value is None or type(value) is date:
         return value
     day = date.fromisoformat(value)
-    if str(day) != value:  # Python 3.11 and newer also read other forms.
+    if str(day) != value:  # Python 3.11 and newer also read other forms, such as "20270331".
         raise ValueError
     return day
 

@@ -1,7 +1,10 @@
-"""The verdict on a URL by its site's robots.txt, by the state of that file, and by an override.
+"""Decide whether a crawl may fetch a URL.
 
-Pure: the caller has looked up the decision on the robots.txt and the override of the site.
-Source: RFC 9309 2.2.2 (a robots.txt itself is never disallowed).
+The verdict depends on the rules in the robots.txt of the site, on whether this file could be
+fetched (outages.py), and on the user's override for the site, if there is one (overrides.py). The
+caller passes in all three.
+
+The source is RFC 9309 2.2.2 (a robots.txt itself is never disallowed).
 """
 
 from __future__ import annotations
@@ -19,14 +22,15 @@ def judge_url(
 ) -> Verdict:
     """Return whether a crawl may fetch `url`, and why.
 
-    The URL of a robots.txt is always allowed. Otherwise an override that replaces the robots.txt
-    decides, or else the robots.txt with the paths that an override allows.
+    The URL of a robots.txt is always allowed. For any other URL, an override that replaces the
+    robots.txt decides. Without such an override, the robots.txt decides, together with the paths
+    that an override allows.
 
     Args:
         url: an absolute URL.
         decision: the decision on the robots.txt of the URL's origin.
-        rules: the rules for one user agent, which count if the state is RULES. They come from an
-            override that has its own rules, or else from the robots.txt.
+        rules: the rules of the crawl's user agent. They are used only if the state of `decision` is
+            RULES. They come from an override with its own rules, or else from the robots.txt.
         override: the override that counts for the origin; None if there is none.
     """
     if origin_of_robots_txt(url) is not None:
@@ -45,17 +49,18 @@ def judge_url(
 
 
 def agreed(url: str, verdict: Verdict, rules: Rules | None, override: Override) -> Verdict:
-    """Return the verdict on a URL that a site disallows, if `override` allows some paths.
+    """Return the verdict on a URL that the robots.txt disallows, if `override` allows some paths.
 
-    The patterns of the override count as if they stood in the group of the robots.txt. So the
-    longest pattern decides, and of two equally long ones the pattern that allows. Do not call this
-    while the robots.txt is unreachable, because an outage also forbids agreed paths.
+    The patterns of the override are compared with the rules as if they were allow rules in the
+    group of the robots.txt. So the longest pattern decides, and of equally long patterns the
+    pattern that allows. Do not call this function while the robots.txt is unreachable, because an
+    outage also forbids the paths that the override allows.
 
     Args:
         url: an absolute URL.
-        verdict: the site's verdict, which disallows the URL. It is returned if the override does
-            not change it.
-        rules: the site's rules; None if everything is disallowed, as by `Disallow: /`.
+        verdict: the verdict of the robots.txt, which disallows the URL. It is returned if the
+            override does not allow the URL.
+        rules: the site's rules; None if everything is disallowed, as by "Disallow: /".
         override: an override that allows paths.
     """
     for form in (url, *other_forms(url)):

@@ -1,18 +1,20 @@
-"""Recognises bodies that are not a robots.txt: bot walls, web pages, other data, soft 404s.
+"""Recognise bodies that are not a robots.txt: bot walls, web pages, other data, and soft 404s.
 
-Bot walls let Googlebot pass but stop other crawlers, so Google's page does not mention them. A
-table lists their marks, each with its public source. A web page is parsed like any other body, and
-valid lines in it count (Google's page, "File format"). A 2xx that contains a user-agent or a
-sitemap line is the site's own file, whatever surrounds that line. A web page without these lines
-has no rules.
+A *bot wall* is a service that stands before a site and stops most bots, such as DDoS-Guard. Bot
+walls let Googlebot pass, so Google's page does not mention them. Tables in this module list the
+marks by which their responses are recognised, each with its public source.
 
-A 5xx with a "not found" page means 404 (Google's page, "Handling of errors and HTTP status codes").
-The test for these pages is conservative. It reads only the title, the first heading or, in plain
-text, the first line. This text must be "not found" alone, or mean that a page was not found, in a
-language of the table.
+A web page is parsed like any other body, and valid lines in it count (Google's page, "File
+format"). If a 2xx contains a user-agent or a sitemap line, it is the site's own file, whatever
+surrounds that line. A web page without such lines contains no rules.
 
-Bodies are hostile, so a bounded part of each is read in one pass. Only the search for user-agent
-and sitemap lines reads the whole body.
+A *soft 404* is a 5xx with a "not found" page. It counts as a 404 (Google's page, "Handling of
+errors and HTTP status codes"). A page is taken for a soft 404 only if this is clear. Only the
+title, the first heading or, in plain text, the first line is read. This text must be "not found"
+alone, or mean that a page was not found, in one of the languages in a table.
+
+Bodies are hostile, so only the beginning of each is searched, in one pass. The search for
+user-agent and sitemap lines is the only one that reads the whole body.
 """
 
 # ruff: noqa: RUF001 - dashes and letters of other scripts are intended
@@ -30,10 +32,10 @@ from w3lib.encoding import html_to_unicode
 
 from ..core.lines import is_web_page
 
-_HEAD_BYTES = 16 * 1024
+_HEAD_BYTES = 16 * 1024  # The beginning of a body, of this many bytes, is searched.
 _TITLE_CHARS = 300  # The rest of a longer title, heading or line is ignored.
 
-# Each row has a header, beginnings of its value, and the bot wall that sends it.
+# Each row contains the name of a header, beginnings of its value, and the bot wall that sends it.
 _HEADERS = (
     # developers.cloudflare.com/cloudflare-challenges/challenge-types/challenge-pages/
     # detect-response
@@ -45,7 +47,8 @@ _HEADERS = (
 )
 HEADERS = frozenset(name for name, _, _ in _HEADERS)
 
-# Beginnings of titles in lower case, with a source for each, and the bot walls that send them.
+# The keys are beginnings of titles in lower case, and the values are the bot walls that send them.
+# A comment before or after each row names its source.
 _TITLES = {
     # This and the next two are in FlareSolverr, src/flaresolverr_service.py.
     "just a moment...": "Cloudflare's challenge",
@@ -67,7 +70,7 @@ _SUCCESS = range(200, 300)
 _LINE_OF_A_FILE = re.compile(
     rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[ \t\v\f]*(?:user[^a-z\r\n]?agent|site-?map)", re.IGNORECASE
 )
-# Each row has the first bytes of a body, and the format that they show.
+# Each row contains the first bytes of a body, and the format of a body that begins with them.
 _OTHER_DATA = (
     (b"{", "JSON"),
     (b"[", "JSON"),
@@ -75,22 +78,23 @@ _OTHER_DATA = (
     (b"\xfe\xff", "UTF-16 text"),
     (b"\x1f\x8b", "gzip data"),
 )
-# A browser's page around a text begins with a tag, and the first line of the text follows the tag.
-# The parser does not read that line, because it begins with the tag.
+# A user-agent line that follows a tag. A browser's page around a text file begins with a tag, and
+# the first line of the text follows the tag. The parser ignores this line, because it begins with
+# the tag.
 _AGENT_BEHIND_A_TAG = re.compile(rb">[ \t]*user-?agent[ \t]*:", re.IGNORECASE)
 _RULE = re.compile(rb"allow[ \t]*:", re.IGNORECASE)
 
 
 def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
-    """Return the bot wall that a response comes from, and its mark; "" if it shows no mark of one.
+    """Return the bot wall that sent a response, and how it was recognised; "" if none was.
 
     Args:
         status: the status code.
-        headers: the headers of `HEADERS` and the Content-Type, with names in lower case.
+        headers: the Content-Type and the headers in `HEADERS`, with names in lower case.
         body: the body without content codings; empty if it is not known.
 
     Returns:
-        Such as "DDoS-Guard, by its title", or "".
+        A text such as "DDoS-Guard, by its title", or "".
     """
     if status in _SUCCESS and _has_lines_for_crawlers(body):
         return ""
@@ -118,7 +122,7 @@ def _head(body: bytes) -> bytes:
 
 
 def found_instead(body: bytes) -> str:
-    """Return a name for a body that clearly is not a robots.txt, such as "JSON"; "" for others.
+    """Return what a body is if it clearly is not a robots.txt, such as "JSON"; otherwise "".
 
     A body with a user-agent or a sitemap line is a robots.txt, whatever surrounds that line.
     """
@@ -136,9 +140,9 @@ def found_instead(body: bytes) -> str:
 
 
 def hides_rules(body: bytes) -> str:
-    """Return a name for a body that contains rules which the parser does not read; "" for others.
+    """Return what a body is if it contains rules that the parser does not read; otherwise "".
 
-    The bodies with a name are a web page around a text, and UTF-16 text.
+    There are two kinds of such bodies: a browser's page around a text file, and UTF-16 text.
     """
     text = body.replace(b"\0", b"").lstrip(b"\xff\xfe")  # This turns UTF-16 into ASCII.
     if _RULE.search(text) is None:
@@ -152,26 +156,28 @@ def hides_rules(body: bytes) -> str:
 
 # Soft 404s: a 5xx whose page means "not found"
 
-# These patterns match a page in lower case. An element without an end tag extends to the end of the
-# page, so that each search runs once.
+# These patterns match texts in a page in lower case. If an element has no end tag, it extends to
+# the end of the page, so each search goes through the page only once.
 _UNSEEN = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style|noscript|template|svg)\b.*?(?:</\1|\Z)", re.DOTALL
 )
 _TITLE = re.compile(r"<(title)\b[^<>]*>(.*?)(</\1|\Z)", re.DOTALL)
 _HEADING = re.compile(r"<(h[1-6])\b[^<>]*>(.*?)(</\1|\Z)", re.DOTALL)
 _OPENING = re.compile(r"<[a-z!]|\A\s*[<{\[]")
-# Python lacks this name of a Hebrew charset.
+# The name of a Hebrew charset that Python does not know.
 _IN_LOGICAL_ORDER = re.compile(rb"iso-8859-8-i", re.IGNORECASE)
 _INNER_TAG = re.compile(r"<[^<>]*>")
 _CLAUSE_END = re.compile(r"[|:;!?,()\[\]{}<>»«„“”•·–—/\"\-。、]|\.(?=\s|$)")
-# Letters with several spellings. For example, code pages lack the Persian yeh and kaf.
+# Characters that are written in several ways, and how `LANGUAGES` writes them. For example, old
+# code pages do not contain the Persian letters yeh and kaf, so pages use the Arabic letters.
 _LETTERS = str.maketrans(
     {"ł": "l", "ı": "i", "đ": "d", "ø": "o", "ي": "ی", "ك": "ک", "’": "'", "\N{SOFT HYPHEN}": None}
 )
 
-# Each row has a language, things, and verdicts. A text means "not found" if one clause of it is a
-# verdict alone, or contains a thing and a verdict. Both are compared after `_folded`, and may be
-# parts of words, as "seite" is in "Webseite". "_" stands for the edge of a word.
+# Each row contains a language, words for things, and verdicts. A text means "not found" if one of
+# its clauses is a verdict alone, or contains a thing and a verdict. The text and the table are
+# compared after `_folded`. A thing or a verdict may be a part of a word, as "seite" is a part of
+# "Webseite". "_" stands for the beginning or the end of a word.
 LANGUAGES = """
     en | page, _url_, robots.txt | not found, cannot be found, can't be found, could not be found
     en | page, _url_, robots.txt | couldn't be found, wasn't found, not been found, cannot find
@@ -211,17 +217,19 @@ LANGUAGES = """
     fi | sivu | ei löydy, ei löytynyt
     ms | halaman | tidak dijumpai, tidak ditemui
 """
-# Each of these means "not found" if its clause has no other word.
+# A clause means "not found" if it consists of one of these phrases.
 ALONE = (
     "file not found, file or directory not found, document not found, object not found, resource "
     "not found, the resource cannot be found, the requested resource was not found, the requested "
     "resource could not be found"
 )
+# These words in a clause are ignored.
 ERROR_WORDS = (
     "404 http status code error fehler erreur erro errore fout błąd ошибка kesalahan lỗi エラー "
     "错误 錯誤 오류 خطأ خطای שגיאה σφάλμα chyba hiba eroare грешка помилка hata ข้อผิดพลาด त्रुटि fejl "
     "feil fel virhe ralat oops sorry"
 )
+# If one of these parts of a site is missing, the site is down, and the page is not a soft 404.
 PARTS_OF_A_SITE = (
     "server, database, template, backend, upstream, module, plugin, class_, _relation_, _table_, "
     "_view_, _schema_, bucket, secret, application, controller, service, container, keyspace, "
@@ -247,11 +255,15 @@ def means_not_found(body: bytes, content_type: str = "") -> bool:
 def _visible(body: bytes, content_type: str) -> str:
     """Return the beginning of a page in lower case, without the elements that browsers hide."""
     text = _text(body[:_HEAD_BYTES], content_type[:_TITLE_CHARS])
-    return _UNSEEN.sub("<!>", text.lower())  # The substitute still counts as markup.
+    # The replacement is markup, so that the result is still recognised as a page with markup.
+    return _UNSEEN.sub("<!>", text.lower())
 
 
 def _inside(element: re.Pattern[str], page: str) -> str:
-    """Return the text of the first match of `element`; "" without a match or without an end tag."""
+    """Return the text inside the first match of `element`.
+
+    Return "" if there is no match, or if the element has no end tag.
+    """
     match = element.search(page)
     if match is None or not match[3]:
         return ""
@@ -259,9 +271,10 @@ def _inside(element: re.Pattern[str], page: str) -> str:
 
 
 def _text(head: bytes, content_type: str) -> str:
-    """Decode the first bytes of a page as UTF-8 or, if that fails, as w3lib does.
+    """Return the first bytes of a page as text.
 
-    `head` may end within a character.
+    They are decoded as UTF-8. If they are not UTF-8, w3lib decodes them with the charset that the
+    page or its header declares. `head` may end within a character.
     """
     with suppress(UnicodeDecodeError):
         return codecs.getincrementaldecoder("utf-8-sig")().decode(head)
@@ -280,8 +293,8 @@ def _is_not_found(title: str) -> bool:
     """Return whether a clause of `title` means "not found".
 
     Examples are "404" and "the page you want was not found". If a part of the site is missing, such
-    as its database, the site is down, and the clause does not count. Neither does a clause behind
-    one that names such a part, as in: database "shop" does not exist.
+    as its database, the site is down, and the result is False. This is also true if the part is
+    named in an earlier clause, as in: database "shop" does not exist.
     """
     for clause in _CLAUSE_END.split(_folded(unescape(title))):
         if _PART_OF_A_SITE.search(f" {clause} ".replace("on this server ", "")):
@@ -297,7 +310,10 @@ def _is_not_found(title: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    """Fold case, width, accents and apostrophes, so that all spellings of a phrase are equal."""
+    """Return `text` without differences of case, width, accents and apostrophes.
+
+    All spellings of a phrase become equal, such as "PÁGINA" and "pagina".
+    """
     plain = "".join(
         char for char in unicodedata.normalize("NFKD", text) if unicodedata.category(char) != "Mn"
     )
@@ -305,7 +321,7 @@ def _folded(text: str) -> str:
 
 
 def _one_of(phrases: str) -> str:
-    """Return a pattern that matches any of the phrases, which commas separate."""
+    """Return a regular expression that matches any of the phrases in a list with commas."""
     return "|".join(re.escape(phrase).replace("_", " ") for phrase in phrases.strip().split(", "))
 
 
@@ -314,7 +330,7 @@ _PAGE_IS_MISSING = re.compile(
     "|".join(f"(?=.*(?:{_one_of(things)})).*(?:{_one_of(verdicts)})" for things, verdicts in _ROWS)
 )
 _VERDICTS = "|".join(_one_of(verdicts) for _, verdicts in _ROWS)
-# Up to three letters may follow, such as the "a" in "no encontrada".
+# Up to three letters may follow a phrase, such as the "a" in "no encontrada".
 _IS_ALONE = re.compile(rf"(?:{_VERDICTS}|{_one_of(ALONE)})\S{{0,3}}\Z")
 _PART_OF_A_SITE = re.compile(_one_of(_folded(PARTS_OF_A_SITE)))
 _ERROR = frozenset(_folded(ERROR_WORDS).split())
