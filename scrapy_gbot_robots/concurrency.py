@@ -43,6 +43,14 @@ async def pause(secs: float) -> None:
         await deferLater(reactor(), secs)
 
 
+def wake(waiting: Deferred[_T], result: _T) -> None:
+    """Let the coroutine that awaits `waiting` go on with `result`, in a later turn of the loop.
+
+    This has no effect if the coroutine was cancelled.
+    """
+    call_later(0, waiting.callback, result)
+
+
 class TimeLimit:
     """Limits the time that a coroutine may take.
 
@@ -189,10 +197,14 @@ class Background:
     ) -> None:
         """Start `work`, and call `then` when it has ended. If it raises an exception, log that.
 
+        Neither `work` nor `then` runs before this method has returned.
+
         Code that must run in any case belongs in `then`, and not in a `finally` block of the
         coroutine. If a coroutine is cancelled before it starts, none of its code runs.
         """
-        running = deferred_from_coro(work)
+        # An asyncio task does not begin at once, but a coroutine of Twisted does.
+        later = work if is_asyncio_available() else _after_this_call(work)
+        running = deferred_from_coro(later)
         self._running.add(running)
 
         def end(_: object) -> None:
@@ -213,6 +225,15 @@ class Background:
         """Wait until all coroutines have ended."""
         while self._running:
             await maybe_deferred_to_future(DeferredList(list(self._running)))
+
+
+async def _after_this_call(work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await pause(0)
+    except CancelledError:
+        work.close()  # Python warns of a coroutine that never began.
+        raise
+    await work
 
 
 def _log_unless_cancelled(failure: Failure) -> None:

@@ -6,8 +6,17 @@ from collections.abc import Awaitable
 from typing import Any
 
 import pytest
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import Deferred
 
-from scrapy_gbot_robots.concurrency import Background, TimeLimit, pause, run_in_thread, within
+from scrapy_gbot_robots.concurrency import (
+    Background,
+    TimeLimit,
+    pause,
+    run_in_thread,
+    wake,
+    within,
+)
 
 from .support.crawls import QUIET, as_scrapy_runs_it, errors, together, under_way
 
@@ -76,6 +85,32 @@ async def test_background_work_is_followed_by_what_must_happen_however_it_ends(l
     assert sorted(followed) == ["cancelled", "done", "failed"]
     (error,) = errors(log)
     assert error.endswith("the crawl goes on: by nothing")
+
+
+@as_scrapy_runs_it
+async def test_background_work_does_not_run_in_the_frame_that_starts_it() -> None:
+    background, followed = Background(), list[str]()
+    background.start(outcome_of(result(), followed, "work"), then=lambda: followed.append("then"))
+    assert not followed
+    await background.ended()
+    assert followed == ["work done", "then"]
+
+
+@as_scrapy_runs_it
+async def test_what_is_woken_does_not_run_in_the_frame_that_wakes_it() -> None:
+    waiting: list[Deferred[int]] = [Deferred(), Deferred()]
+    outcomes: list[str] = []
+    works = [
+        under_way(outcome_of(maybe_deferred_to_future(each), outcomes, f"work {number}"))
+        for number, each in enumerate(waiting)
+    ]
+    await pause(0)  # now all wait
+    for each in waiting:
+        wake(each, 7)
+    assert not outcomes
+    works[1].cancel()
+    await together(works[0])
+    assert sorted(outcomes) == ["work 0 done", "work 1 CancelledError"]
 
 
 @as_scrapy_runs_it
