@@ -100,10 +100,11 @@ async def test_background_work_does_not_run_in_the_frame_that_starts_it() -> Non
 async def test_what_is_woken_does_not_run_in_the_frame_that_wakes_it() -> None:
     waiting: list[Deferred[int]] = [Deferred(), Deferred()]
     outcomes: list[str] = []
-    works = [
-        under_way(outcome_of(maybe_deferred_to_future(each), outcomes, f"work {number}"))
-        for number, each in enumerate(waiting)
-    ]
+
+    async def wait(number: int) -> None:
+        await maybe_deferred_to_future(waiting[number])
+
+    works = [under_way(outcome_of(wait(number), outcomes, f"work {number}")) for number in (0, 1)]
     await pause(0)  # now all wait
     for each in waiting:
         wake(each, 7)

@@ -17,6 +17,7 @@ from scrapy.crawler import Crawler
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
+from ..concurrency import wake
 from ..engine import DownloadSlots, is_backed_out, is_closing
 from ..meta import SITEMAP
 
@@ -109,7 +110,7 @@ class PagesAhead:
         most, over = self._files[slot][file]
         if is_free or self._pages[slot] < most:
             self._forget(slot, file)
-            over.callback(None)
+            wake(over, None)
 
     def _forget(self, slot: str, file: int) -> None:
         files = self._files.get(slot, {})

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from heapq import heappop, heappush
 from itertools import count
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from scrapy import Request
@@ -31,6 +32,7 @@ from .lookup import NeededUserAgents
 
 # A slot with a delay may have as many requests in its queue as it sends in this time.
 AHEAD_SECS = 1.0
+NEVER = float("inf")  # a time
 _MOST_LOOKED_AT = 1000  # At most this many slots are compared to find one request.
 
 
@@ -66,34 +68,39 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     requests of the line have come back from the middleware to wait. All requests that need no
     robots.txt are in one site, whose origin is None.
 
-    A site has a standing, and may be in one of four collections of the room. The table shows all
-    pairs that occur, and what happens next to a site. For example, an OPEN site with a request that
-    has to wait becomes ASKED.
+    The standing of a site follows from its answer, and from how a better answer is sought: the site
+    is queued for a look-up (`queued_rank`), or is being looked up (`asked_at`), or has a date at
+    which the room seeks an answer again (`due_at`). `Room._settle` does what follows from the facts
+    of a site. These are all states:
 
-        standing     collection   event          next
-        OPEN         none         must wait      ASKED, `_to_ask` or `_young`
-        OPEN         none         is empty       the room forgets the site
-        ASKED        `_to_ask`    has its turn   a look-up begins: `_young`
-        ASKED        `_young`     is answered    OPEN or UNREACHABLE
-        ASKED        `_young`     waits 1 s      LATE, `_late`
-        LATE         `_late`      is answered    OPEN or UNREACHABLE
-        UNREACHABLE  `_due`       is due         `_to_ask`, `_young`, `_due` again, or OPEN
-        UNREACHABLE  `_to_ask`    has its turn   a look-up begins: `_young`
-        UNREACHABLE  `_young`     is answered    OPEN or UNREACHABLE
-        UNREACHABLE  `_young`     waits 1 s      `_late`
-        UNREACHABLE  `_late`      is answered    OPEN or UNREACHABLE
+        sought       answer        standing     what ends the state
+        no           any           OPEN         a request has to wait: queued or looked up
+                                                no request is left: the room forgets the site
+        queued       none or old   ASKED        the turn of the site: looked up
+        looked up    none or old   ASKED        an answer, or a second: LATE
+        looked up    none or old   LATE         an answer
+        has a date   bars          UNREACHABLE  the date: queued, looked up, a new date, or OPEN
+        queued       bars          UNREACHABLE  the turn of the site: looked up
+        looked up    bars          UNREACHABLE  an answer
+
+    An answer bars if it disallows everything because the robots.txt is unreachable, and if requests
+    wait for a better one. After an answer, the site is OPEN, or has a date if that answer bars.
     """
 
     origin: Origin | None
     answer: CachedAnswer | None = None  # The answer of the last look-up. It may be out of date.
     # Requests with smaller numbers were waiting when `answer` came.
     waited_before: int = 0
-    standing: Standing = Standing.OPEN
-    size: int = 0  # how many requests are in its lines
+    # An answer is sought if one of the next three has a value. At most one of them has. Times are
+    # on the monotonic clock.
+    queued_rank: int | None = None  # the rank with which the site queues for its look-up
+    asked_at: float = NEVER  # when its look-up began
+    due_at: float = NEVER  # when the room will seek an answer again
     user_agents: NeededUserAgents = field(default_factory=NeededUserAgents)
     waiters: tuple[Waiter, ...] = ()  # requests that wait in the downloader
-    # The rank of its valid entry in the `_to_ask` of the room. None if it has no such entry.
-    queued_rank: int | None = None
+    # `Occupancy` counts the requests in the lines of the site by this standing.
+    size: int = 0
+    standing: Standing = Standing.OPEN
 
     # Two sites are never equal.
     __hash__ = object.__hash__  # type: ignore[assignment]
@@ -103,9 +110,19 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
         """Return the lines that are not ready."""
         return [line for line in self.values() if not line.turn]
 
-    def most_urgent(self) -> SiteLine | None:
-        """Return the line with the most urgent request of those that are not ready, or None."""
-        return min(self.waiting(), key=lambda line: line[0].rank, default=None)
+    @property
+    def is_sought(self) -> bool:
+        """Whether the site is queued for a look-up, is being looked up, or has a date for that."""
+        return self.queued_rank is not None or self.asked_at < NEVER or self.due_at < NEVER
+
+    def most_urgent(self) -> Request | None:
+        """Return the most urgent request that waits, or None. Those in the downloader go first."""
+        if self.waiters:
+            return self.waiters[0].request
+        firsts = [line[0] for line in self.waiting()]
+        if not firsts:
+            return None
+        return min(firsts, key=attrgetter("rank")).request
 
 
 @dataclass(slots=True, eq=False)
@@ -118,6 +135,7 @@ class Waiter:
 
     request: Request
     user_agent: UserAgent
+    number: int  # Requests are numbered as they come into the room.
     # This Deferred fires with the answer for the request, or with None if the crawl is closing.
     ended: Deferred[CachedAnswer | None] = field(default_factory=Deferred)
 

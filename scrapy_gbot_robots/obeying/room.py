@@ -4,18 +4,22 @@
 
 The way of a request:
 
-1. `put` adds it to the line of its site and slot.
-2. `_may_go` decides whether the first request of a line may go on. If so, the line is ready.
-3. Otherwise the line waits at its site, which is shut until it has an answer. The answer is in
-   memory (`_seek_answer`), or comes from a look-up, for which the site queues (`_queue`).
-4. `_look_up_more` starts the look-ups of the most urgent sites.
-5. `_receive` gets the answer. If the robots.txt is unreachable, the site gets a date (`_due`) at
-   which the room looks again. Otherwise the site is open, and its lines are ready.
+1. `put` adds it to the line of its site (the requests of one origin) and its download slot.
+2. `_place` makes the line ready if its first request may go on (`_may_go`). Otherwise the line
+   waits at its site.
+3. `_settle` does what follows from the facts of a site: lines that may go on are ready. If a line
+   waits, `_seek` takes the answer in memory, or queues the site for a look-up.
+4. `_begin_look_ups` starts the look-ups of the most urgent sites.
+5. `_answered` gets an answer, and `_settle` makes the lines ready. If the robots.txt is
+   unreachable, the site gets a date at which the room seeks an answer again.
 6. `next` takes the ready line whose turn it is, calls `_may_go` again, and hands out the first
    request of the line, with the answer of its site.
 7. The middleware judges the request by that answer, even if the room has a newer one. A request
    may be handed out without an answer, and turn out to need one. It then comes back once, with the
    mark `RETURNED`, and waits here. `is_subject_to_robots` is not called again for it.
+
+`Site` (lines.py) lists the states of a site. Whatever wakes up because of the room runs in a later
+turn of the event loop, so no method of the room is called while another one runs.
 
 A request that did not come through the scheduler has no line. It waits in the downloader
 (`answer_in_place`) for the look-up of its site. The number of these requests is not limited. If
@@ -32,7 +36,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from heapq import heappop, heappush
-from itertools import chain, count
+from itertools import chain, count, takewhile
 from typing import TypeAlias
 
 from scrapy import Request, signals
@@ -40,6 +44,7 @@ from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import maybe_deferred_to_future
 
+from ..concurrency import wake
 from ..core.crawlers import UserAgent
 from ..core.urls import Origin
 from ..engine import DownloadSlots, is_closing, pull_soon, without_a_place
@@ -49,6 +54,7 @@ from .ahead import PagesAhead
 from .answer import CachedAnswer, Source
 from .identity import CrawlerIdentity
 from .lines import (
+    NEVER,
     Handed,
     Occupancy,
     QueuedRequest,
@@ -131,19 +137,17 @@ class Room:
         self._most_held_in_place = max(1, concurrent // 4)
         self.keeps_crawl_open = False
 
-        # The sites that wait for a look-up, the most urgent first, and the sites that have a date,
-        # the earliest first. Both heaps may contain entries that are out of date.
-        self._to_ask: _Heap = []
+        # The sites with a `queued_rank`, the most urgent first, and the sites with a `due_at`, the
+        # earliest first. An entry of `_queued` is out of date if its site has another rank now.
+        self._queued: _Heap = []
         self._due: _Heap = []
         self._numbers = count(1)
-
-        # The sites whose look-up is running. `_young` has the time when a look-up began, `_late`
-        # the time since when it has been late. The oldest come first.
-        self._young: dict[Site, float] = {}
-        self._late: dict[Site, float] = {}
+        # The sites with an `asked_at`, the earliest first. In the first second of its look-up, a
+        # site is in `_young`, and then in `_late`.
+        self._young: dict[Site, None] = {}
+        self._late: dict[Site, None] = {}
         # The sites whose answer was fetched, but none of whose requests was handed out since.
         self._unused_answers: set[Site] = set()
-        self._is_busy = False
         self._has_logged_slow = False
         self.requests_see = False
         self._notices_servers = False  # whether `_server_answered` is connected to its signal
@@ -153,7 +157,9 @@ class Room:
     @property
     def late_since(self) -> float:
         """When the look-up that has been late for longest became late; infinity if none is late."""
-        return next(iter(self._late.values()), float("inf"))
+        for site in self._late:
+            return site.asked_at + LATE_SECS
+        return NEVER
 
     # The decisions.
 
@@ -207,7 +213,13 @@ class Room:
                 origin = None  # The middleware forbids this request.
         site = self._sites[origin]
         if origin is not None:
-            self._need(site, self._identity.user_agent(request))
+            user_agent = self._identity.user_agent(request)
+            self._need(site, user_agent)
+            if site.answer is None and not site.is_sought:
+                # The site is new. If its host is known, its requests can go on at once.
+                known = self._lookup.cached(origin, user_agent)
+                if known is not None and not known.bars_for_now:
+                    site.answer = known
         slot = self.download_slots.key(request)
         line = site.get((slot, has_returned))
         if line is None:
@@ -235,7 +247,7 @@ class Room:
         # The slots of the sites with unused answers are busy, so other sites may be looked up.
         if request is None and self._unused_answers:
             self._unused_answers.clear()
-            self._look_up_more()
+            self._begin_look_ups()
         return request
 
     def take_surplus(self, keep: int) -> Iterator[Request]:
@@ -271,17 +283,15 @@ class Room:
         """
         if self._lookup.is_closing:
             return None
-        waiter = Waiter(request, user_agent)
+        waiter = Waiter(request, user_agent, next(self._numbers))
         site = self._sites[origin]
         self._need(site, user_agent)
         site.waiters += (waiter,)
         if site.answer is None:
             # The last answer may be too old. It is used until a look-up has ended.
             site.answer = self._lookup.last(origin)
-        if site.standing is Standing.OPEN or site.queued_rank is not None:
-            self._seek_answer(site, has_turn=True)
-        if site not in self._young:  # If it is there, a better answer is likely to come soon.
-            self._release(site)
+        site.queued_rank = None  # The site need not wait for its turn any more.
+        self._settle(site)
         self.in_place.add(waiter)
         ended = maybe_deferred_to_future(waiter.ended)
         try:
@@ -293,37 +303,7 @@ class Room:
             self.in_place.discard(waiter)
             self._held_in_place.discard(waiter)
 
-    def _release(self, site: Site) -> None:
-        """Wake the requests in the downloader that wait for `site` and need not wait longer."""
-        waiters, site.waiters = site.waiters, ()
-        for waiter in waiters:
-            if self._keep(waiter, site):
-                site.waiters += (waiter,)
-            else:
-                waiter.ended.callback(site.answer)
-        self._forget_if_over(site)
-
-    def _keep(self, waiter: Waiter, site: Site) -> bool:
-        """Return whether a request in the downloader goes on waiting, by the answer of its site.
-
-        For unreachable robots.txt files, up to a quarter of CONCURRENT_REQUESTS wait, until their
-        wait is over. All others are forbidden.
-        """
-        answer = site.answer
-        if answer is None or not answer.knows(waiter.user_agent):
-            return True
-        if not answer.is_waited_for(waiter.request):
-            # It waits for a newer answer, if a look-up is running.
-            return site in self._young or site in self._late
-        if not self._patience.is_to_wait(answer, time.monotonic()):
-            return False
-        held = self._held_in_place
-        if waiter not in held and len(held) < self._most_held_in_place:
-            held.add(waiter)
-            self._crawler.stats.inc_value("gbot_robots/requests/held")
-        return waiter in held
-
-    # Lines.
+    # What follows from the facts of a site.
 
     def _place(self, line: SiteLine) -> None:
         """Make `line` ready if its first request may go on; otherwise let it wait at its site.
@@ -333,16 +313,94 @@ class Room:
         site = line.site
         if line.turn or self._may_go(line):
             self.ready.add(line)
-        elif site.standing is Standing.OPEN:
-            self._seek_answer(site)
-            self._look_up_more()
+        elif not site.is_sought:
+            self._settle(site)
+            self._begin_look_ups()
         elif site.queued_rank is not None and line[0].rank < site.queued_rank:
-            self._queue(site, line)
+            self._queue(site, line[0].rank)
 
-    def _stand(self, site: Site, standing: Standing) -> None:
-        """Change the standing of `site`. No other method does so."""
-        self.occupancy.move(site, standing)
+    def _settle(self, site: Site) -> None:
+        """Do what follows from the facts of `site`. Call this when they have changed.
+
+        Requests that need not wait are released. If others wait, and no answer for them is on its
+        way, the site seeks one. Then its standing is counted, and the site is forgotten if it is
+        over.
+        """
+        self._release(site)
+        while not site.is_sought and self._seek(site):
+            self._release(site)
+        standing = self._standing_of(site)
+        if standing is not site.standing:
+            if standing is Standing.UNREACHABLE:
+                self._crawler.stats.inc_value("gbot_robots/requests/held", site.size)
+            self.occupancy.move(site, standing)
         self._forget_if_over(site)
+
+    def _standing_of(self, site: Site) -> Standing:
+        """Return what the requests of `site` wait for, by its facts."""
+        if not site.is_sought:
+            return Standing.OPEN
+        if site.due_at < NEVER or self._is_waited_for(site.answer):
+            return Standing.UNREACHABLE
+        if site in self._late:
+            return Standing.LATE
+        return Standing.ASKED
+
+    def _is_waited_for(self, answer: CachedAnswer | None) -> bool:
+        """Whether requests wait for a better answer than `answer`, and the origin may recover."""
+        if answer is None or not answer.is_waited_for():
+            return False
+        return not self._patience.is_over(answer, time.monotonic())
+
+    def _release(self, site: Site) -> None:
+        """Make the lines of `site` ready that may go on, and wake its requests in the downloader.
+
+        A request in the downloader is woken when the site has an answer for it.
+        """
+        for line in site.waiting():
+            if self._may_go(line):
+                self.ready.add(line)
+        waiters, site.waiters = site.waiters, ()
+        for waiter in waiters:
+            if not self._has_answer(waiter, site):
+                site.waiters += (waiter,)
+            elif self._waits_in_place(waiter, site):
+                site.waiters += (waiter,)
+                if waiter not in self._held_in_place:
+                    self._held_in_place.add(waiter)
+                    self._crawler.stats.inc_value("gbot_robots/requests/held")
+            else:
+                self._held_in_place.discard(waiter)
+                wake(waiter.ended, site.answer)
+
+    def _has_answer(self, waiter: Waiter, site: Site) -> bool:
+        """Whether the answer of `site` is one for a request in the downloader.
+
+        If a look-up has just begun, a better answer will come soon. If it is late, or has a date,
+        the answer that bars is the one that there is.
+        """
+        answer = site.answer
+        if answer is None or site in self._young or not answer.knows(waiter.user_agent):
+            return False
+        if waiter.number < site.waited_before or answer.is_good(time.time()):
+            return True
+        return site.is_sought and answer.is_waited_for(waiter.request)
+
+    def _waits_in_place(self, waiter: Waiter, site: Site) -> bool:
+        """Whether a request in the downloader waits for a better answer than its site has.
+
+        For unreachable robots.txt files, up to a quarter of CONCURRENT_REQUESTS wait, until their
+        wait is over. All others are forbidden.
+        """
+        answer = site.answer
+        if answer is None or not answer.is_waited_for(waiter.request):
+            return False
+        if not self._patience.is_to_wait(answer, time.monotonic()):
+            return False
+        held = self._held_in_place
+        return waiter in held or len(held) < self._most_held_in_place
+
+    # Lines.
 
     def _next_ready(self) -> Request | None:
         while (line := self.ready.take()) is not None:
@@ -382,14 +440,14 @@ class Room:
         self.pages_ahead.add(line.slot, queued.request, -1)
         if site in self._unused_answers:  # Its answer is used now, so one more look-up may run.
             self._unused_answers.discard(site)
-            self._look_up_more()
+            self._begin_look_ups()
         if not line:
             self._forget_if_over(site)
         return queued.request
 
     def _forget_if_over(self, site: Site) -> None:
-        """Forget `site` if it has no requests and is open. If it is not open, it is still due."""
-        if not (site.size or site.waiters) and site.standing is Standing.OPEN:
+        """Forget `site` if it has no requests, and no answer for it is on its way."""
+        if not (site.size or site.waiters or site.is_sought):
             self._sites.pop(site.origin, None)
 
     # Look-ups.
@@ -397,13 +455,13 @@ class Room:
     def _need(self, site: Site, user_agent: UserAgent) -> None:
         """Let the next look-up of `site` read the rules of `user_agent`, also one under way."""
         site.user_agents.need(user_agent)
-        if site.origin is not None and (site in self._young or site in self._late):
+        if site.origin is not None and site.asked_at < NEVER:
             self._lookup.need(site.origin, user_agent)
 
     def start(self) -> None:
         """Begin to look up origins. Call this when the spider is open."""
         self._clock.start(LOOK_SECS, now=False)
-        self._look_up_more()
+        self._begin_look_ups()
 
     def close(self) -> None:
         """End all look-ups, and wake the requests in the downloader, without an answer.
@@ -413,90 +471,65 @@ class Room:
         if self._clock.running:
             self._clock.stop()
         self._lookup.abandon()
-        for site in [*self._sites.values()]:
-            # A request that wakes may come back here at once.
-            waiters, site.waiters = site.waiters, ()
-            for waiter in waiters:
-                waiter.ended.callback(None)
+        for site in self._sites.values():
+            for waiter in site.waiters:
+                wake(waiter.ended, None)
+            site.waiters = ()
 
-    def _look_up_more(self) -> None:
-        """Do three things for the sites that wait.
+    def _begin_look_ups(self) -> None:
+        """Look up the most urgent sites of the queue, but not far ahead of the pages.
 
-        1. Look-ups that take long become late. Up to `MOST_UNDER_WAY`, they do not delay others.
-        2. Sites whose date has come seek an answer again.
-        3. Look-ups of the most urgent sites begin, but not far ahead of the pages.
+        Look-ups that are late do not delay others, up to `MOST_UNDER_WAY`.
         """
-        if self._is_busy:
-            return  # Without asyncio a look-up may end at once, and call this method again.
-        self._is_busy = True
-        now = time.monotonic()
-        while self._young:
-            site, began_at = next(iter(self._young.items()))
-            if began_at > now - LATE_SECS:
-                break
-            del self._young[site]
-            self._late[site] = began_at + LATE_SECS
-            if site.standing is Standing.ASKED:
-                self._stand(site, Standing.LATE)
-            # If its robots.txt was unreachable before, a better answer will not come soon, so some
-            # requests in the downloader may be forbidden. Requests without any answer still wait.
-            self._release(site)
-        while self._due and self._due[0][0] <= now:
-            self._seek_answer(heappop(self._due)[2])
-        while self._to_ask and self._clock.running:
+        while self._queued and self._clock.running:
             if len(self._young) + len(self._unused_answers) >= self._most_at_a_time:
-                break
+                return
             if len(self._young) + len(self._late) >= MOST_UNDER_WAY:
-                break
-            rank, _, site = heappop(self._to_ask)
+                return
+            rank, _, site = heappop(self._queued)
             if site.queued_rank == rank:
-                self._seek_answer(site, has_turn=True)
-        self._is_busy = False
+                site.queued_rank = None
+                self._seek(site, has_turn=True)
+                self._settle(site)
 
-    def _seek_answer(self, site: Site, *, has_turn: bool = False) -> None:
-        """Get an answer for `site` from memory, or start its look-up, or queue it for a look-up.
+    def _seek(self, site: Site, *, has_turn: bool = False) -> bool:
+        """Take the answer in memory, or begin the look-up of `site`, or queue it for a look-up.
 
         The request for the robots.txt takes its proxy and other meta from the most urgent request.
-        A request in the downloader is the most urgent one. Its look-up starts at once, because
-        pages may wait for that request.
+        If that is in the downloader, the look-up begins at once, because pages may wait for it.
 
         Args:
             site: the site.
-            has_turn: whether the site has waited in the queue already.
+            has_turn: whether the site was queued and has its turn.
+
+        Returns:
+            False if no request waits, so that nothing was done.
         """
-        line = site.most_urgent()
-        if site.waiters:
-            has_turn = True
-            request = site.waiters[0].request
-            user_agent = site.waiters[0].user_agent
-        elif line is not None:
-            request = line[0].request
-            user_agent = self._identity.user_agent(request)
-        if site.origin is None or not (line or site.waiters):
-            self._stand(site, Standing.OPEN)
-            return
+        request = site.most_urgent()
+        if request is None or site.origin is None:
+            return False
+        user_agent = self._identity.user_agent(request)
         answer = self._lookup.cached(site.origin, user_agent)
         if answer is not None:
-            self._receive(site, answer)
-            return
-        if site.standing is Standing.OPEN:
-            self._stand(site, Standing.ASKED)
-        if line is not None and not has_turn:
-            self._queue(site, line)
-            return
-        site.queued_rank = None
-        site.user_agents.need(user_agent)
-        self._young[site] = time.monotonic()
-        then = partial(self._answered, site)
-        self._lookup.look_up(site.origin, site.user_agents, request, then, site.answer)
+            self._take(site, answer)
+        elif site.waiters or has_turn:
+            site.user_agents.need(user_agent)
+            site.asked_at = time.monotonic()
+            self._young[site] = None
+            then = partial(self._answered, site)
+            self._lookup.look_up(site.origin, site.user_agents, request, then, site.answer)
+        else:
+            self._queue(site, -request.priority)
+        return True
 
-    def _queue(self, site: Site, line: SiteLine) -> None:
+    def _queue(self, site: Site, rank: int) -> None:
         """Queue `site` for its look-up. An older entry with another rank becomes invalid."""
-        site.queued_rank = line[0].rank
-        heappush(self._to_ask, (site.queued_rank, next(self._numbers), site))
+        site.queued_rank = rank
+        heappush(self._queued, (rank, next(self._numbers), site))
 
     def _answered(self, site: Site, answer: CachedAnswer | None) -> None:
         """Take the answer of a look-up; None if the crawl is closing."""
+        site.asked_at = NEVER
         self._young.pop(site, None)
         self._late.pop(site, None)
         if answer is None:
@@ -505,49 +538,33 @@ class Room:
         # ahead of pages.
         if answer.source is Source.FETCHED and site.size:
             self._unused_answers.add(site)
-        self._receive(site, answer)
-        self._look_up_more()
+        self._take(site, answer)
+        self._settle(site)
+        self._begin_look_ups()
+        pull_soon(self._crawler)
 
-    def _receive(self, site: Site, answer: CachedAnswer) -> None:
-        """Make `answer` the answer of `site`, and release the requests that may go on.
+    def _take(self, site: Site, answer: CachedAnswer) -> None:
+        """Make `answer` the answer of `site`.
 
         If requests wait for a better answer, the site gets a date at which the room looks again.
         """
+        now = time.monotonic()
         site.answer = answer
         if site.standing is not Standing.OPEN:
             site.waited_before = next(self._numbers)
-        now = time.monotonic()
-        self._note(answer, now)
-        if answer.is_waited_for() and not self._patience.is_over(answer, now):
-            self._unused_answers.discard(site)
-            if site.standing is not Standing.UNREACHABLE:
-                self._crawler.stats.inc_value("gbot_robots/requests/held", site.size)
-                self._stand(site, Standing.UNREACHABLE)
-            date = self._patience.look_again_at(answer, now)
-            heappush(self._due, (date, next(self._numbers), site))
-        elif site.standing is not Standing.OPEN:
-            if answer.bars_for_now and self._patience.is_gone(answer, now):
-                self._crawler.stats.inc_value("gbot_robots/origins/gone")
-            self._stand(site, Standing.OPEN)
-        for line in site.waiting():
-            if site.standing is Standing.OPEN or self._may_go(line):
-                self.ready.add(line)
-        self._release(site)
-        # The remaining requests have user agents whose rules were not read.
-        if site.waiters and site.standing is Standing.OPEN:
-            self._seek_answer(site)
-        pull_soon(self._crawler)
-
-    def _note(self, answer: CachedAnswer, now: float) -> None:
-        """Pass `answer` to the patience, which decides how long requests wait.
-
-        From the first outage on, the room also listens to each response. This costs each page some
-        time, so it does not begin earlier.
-        """
         self._patience.note(answer, now)
         if answer.temporary and not self._notices_servers:
+            # This costs each page some time, so it does not begin before the first outage.
             self._notices_servers = True
             self._crawler.signals.connect(self._server_answered, signals.response_received)
+        if self._is_waited_for(answer):
+            self._unused_answers.discard(site)
+            site.due_at = self._patience.look_again_at(answer, now)
+            heappush(self._due, (site.due_at, next(self._numbers), site))
+        elif site.standing is Standing.OPEN or not answer.bars_for_now:
+            return
+        elif self._patience.is_gone(answer, now):
+            self._crawler.stats.inc_value("gbot_robots/origins/gone")
 
     # The clock.
 
@@ -562,7 +579,19 @@ class Room:
             return
         self._lookup.tell()
         self.ready.forget_dropped()
-        self._look_up_more()
+        now = time.monotonic()
+        for site in [*takewhile(lambda site: site.asked_at <= now - LATE_SECS, self._young)]:
+            # If its robots.txt was unreachable before, a better answer will not come soon, so some
+            # requests in the downloader may be forbidden. Requests without any answer still wait.
+            del self._young[site]
+            self._late[site] = None
+            self._settle(site)
+        while self._due and self._due[0][0] <= now:
+            site = heappop(self._due)[2]
+            site.due_at = NEVER
+            self._seek(site)
+            self._settle(site)
+        self._begin_look_ups()
         if self._late and not self._has_logged_slow:
             self._log_slow()
         if self.occupancy.size:
@@ -570,9 +599,9 @@ class Room:
 
     def _log_slow(self) -> None:
         """Log once that requests wait for a slow robots.txt. Nothing else in the log shows it."""
-        oldest = time.monotonic() - SLOW_SECS
-        for site, late_at in self._late.items():
-            if late_at > oldest:
+        oldest = time.monotonic() - SLOW_SECS - LATE_SECS
+        for site in self._late:
+            if site.asked_at > oldest:
                 return
             waiting = len(site.waiters)
             if site.standing is Standing.LATE:

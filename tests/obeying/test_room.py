@@ -185,7 +185,7 @@ def test_strict_queue_knows_priorities_across_hosts_and_asks_the_urgent_first(
     for number in (0, 4, 3, 2, 1):
         narrow.end(f"h{number}.x")
         narrow.room._unused_answers.clear()  # as if their pages had been taken
-        narrow.room._look_up_more()
+        narrow.room._begin_look_ups()
     assert [url[1] for url in narrow.pull()] == [*"4433221100"]
 
 
@@ -573,9 +573,11 @@ class Wild:
         assert room.occupancy.waiting == sum(site.size for site in shut)
         assert room.occupancy.waiting == self.world.stat("waiting")
         due = {site for _, _, site in room._due}
-        for site in shut:
+        for site in sites:
             is_asked = str(site.origin).removeprefix("http://") in self.world.asked
-            assert is_asked + (site in due) + (site.queued_rank is not None) == 1
+            assert is_asked == (site in room._young or site in room._late)
+            places = is_asked + (site in due) + (site.queued_rank is not None)
+            assert places == site.is_sought == (site in shut)
         for site in sites:
             place = "nowhere"
             if site in room._young:
