@@ -212,14 +212,16 @@ class Room:
             except ValueError:
                 origin = None  # The middleware forbids this request.
         site = self._sites[origin]
+        may_go = False
         if origin is not None:
             user_agent = self._identity.user_agent(request)
             self._need(site, user_agent)
             if site.answer is None and not site.is_sought:
-                # The site is new. If its host is known, its requests can go on at once.
+                # The site is new. If there is a good answer in memory, the request may go on.
                 known = self._lookup.cached(origin, user_agent)
                 if known is not None and not known.bars_for_now:
                     site.answer = known
+                    may_go = True
         slot = self.download_slots.key(request)
         line = site.get((slot, has_returned))
         if line is None:
@@ -230,7 +232,9 @@ class Room:
         self.pages_ahead.add(slot, request)
         if site.standing is Standing.UNREACHABLE and not has_returned:
             self._crawler.stats.inc_value("gbot_robots/requests/held")
-        if line[0] is entry:
+        if may_go:
+            self.ready.add(line)
+        elif line[0] is entry:
             self._place(line)
 
     def next(self) -> Request | None:
