@@ -1,6 +1,7 @@
 """Crawls the sitemaps that robots.txt files list, and the pages that these sitemaps list.
 
-This package uses the package `fetching` and Scrapy's signals. It does not import the package
-`obeying`. If a spider requests a robots.txt, `obeying` answers with a Scrapy response.
+This package does not import the package `obeying`. It gets a robots.txt from a signal of the plugin
+(`robotstxt_known`). A spider may also request a robots.txt like a page. The middleware in `obeying`
+then returns a Scrapy response with the file.
 Source: the section "sitemap" of Google's robots.txt specification; the protocol of sitemaps.org.
 """

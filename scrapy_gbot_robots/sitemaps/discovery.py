@@ -1,12 +1,13 @@
 """Collects the sitemaps that robots.txt files list, and schedules them for a SitemapSpider.
 
-To feed a spider means to schedule requests for sitemaps whose responses go to the spider, although
-the spider's code did not make these requests.
+To *feed* a spider means that the plugin schedules requests for sitemaps which the spider's own code
+has not made. The responses go to the spider's method that reads sitemaps.
 
-The extension `SitemapDiscovery` handles the signal `robotstxt_known`, whoever sends it.
-`SitemapFeed` sends the signal `sitemap_found` for each new sitemap, and schedules the request.
-Scrapy's duplicate filter ensures that each sitemap is requested only once, even if the crawl is
-resumed from a JOBDIR, or several processes share its queue.
+Whenever the crawl gets a robots.txt, the plugin sends the signal `robotstxt_known`. The extension
+`SitemapDiscovery` handles this signal. Its `SitemapFeed` reads the Sitemap lines, sends the signal
+`sitemap_found` for each new sitemap, and schedules the request for the sitemap. Scrapy's duplicate
+filter ensures that each sitemap is requested only once, even if the crawl is resumed from a JOBDIR,
+or if several processes share the queue of requests.
 Source: the section "sitemap" of Google's robots.txt specification.
 """
 
@@ -34,9 +35,11 @@ from ..settings import GbotSettings
 from ..signals import robotstxt_known, sitemap_found
 from .urls import RULES, FoundSitemap, Skipped, UrlCheck
 
-# The greatest total length of the URLs that are kept, of sitemaps and of robots.txt files.
+# `SitemapFeed.chosen` keeps URLs of sitemaps and robots.txt files with this total length at most,
+# in characters.
 _MOST_CHARS = 16 * 2**20
-# The sitemap lines of a longer robots.txt are read in a thread, because that may take milliseconds.
+# If a robots.txt is longer than this, its Sitemap lines are read in a thread, because that may take
+# milliseconds.
 _READ_IN_THREAD_BYTES = 4 * 2**10
 
 _NOTHING_FED = (
@@ -50,10 +53,15 @@ logger = logging.getLogger(__name__)
 class SitemapDiscovery:
     """The extension that finds sitemaps in robots.txt files.
 
-    If `GBOT_ROBOTS_SITEMAPS` is "feed", the sitemaps are fed to a SitemapSpider. If it is "auto",
-    they are fed only to a SitemapSpider that does not find its pages in another way. For other
-    spiders, the extension only collects the URLs in `found`. A RobotsSitemapSpider requests its
-    sitemaps by itself.
+    If `GBOT_ROBOTS_SITEMAPS` is "feed", and the spider is a SitemapSpider, the plugin schedules
+    requests for the sitemaps, and the spider gets the responses. If the setting is "auto", this is
+    done only if the spider has no other source of pages (`SitemapFeed.is_open`). In all other
+    crawls, the extension only collects the URLs of the sitemaps in `found`. A RobotsSitemapSpider
+    requests its sitemaps by itself.
+
+    Args:
+        crawler: the crawl.
+        settings: the settings of the crawl.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
@@ -61,7 +69,10 @@ class SitemapDiscovery:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Make the extension. It handles no signals if the spider is a RobotsSitemapSpider.
+        """Make the extension.
+
+        If the spider is a RobotsSitemapSpider, the extension handles no signals, because the spider
+        uses its feed directly.
 
         Raises:
             NotConfigured: GBOT_ROBOTS_SITEMAPS is "off".
@@ -77,9 +88,10 @@ class SitemapDiscovery:
 
     @property
     def found(self) -> Mapping[str, list[str]]:
-        """The URLs of the found sitemaps, by the URL of the robots.txt that lists them.
+        """The URLs of the sitemaps that were found, by the URL of the robots.txt that lists them.
 
-        If all URLs together are longer than 16 MiB, the oldest ones are missing.
+        At most 16 Mi characters are kept. If there are more, the URLs that were found first are
+        missing.
         """
         return {robots_url: [*urls] for robots_url, urls in self.feed.chosen.items() if urls}
 
@@ -87,26 +99,32 @@ class SitemapDiscovery:
 class SitemapFeed:
     """Chooses sitemaps from the robots.txt files of one crawl, and schedules requests for them.
 
-    `SitemapDiscovery` and `RobotsSitemapSpider` share the feed of a crawl.
+    A crawl has one feed. `SitemapDiscovery` uses it, or `RobotsSitemapSpider` if that is the
+    spider.
+
+    Args:
+        crawler: the crawl. If its spider has a method `sitemap_found`, this method becomes a
+            handler of the signal of the same name.
+        settings: the settings of the crawl.
 
     Attributes:
-        may_feed: whether sitemaps may be fed to a spider of this class.
-        check: checks the URLs of sitemaps.
-        chosen: the URLs of the chosen sitemaps, by the URL of the robots.txt that lists them; the
-            oldest robots.txt comes first.
-        request_meta: the meta of each request for a sitemap.
-        leads_on: whether the crawl has requested a sitemap or a page, and not only robots.txt
-            files.
+        may_feed: whether sitemaps may be fed to a spider of this class (`may_be_fed`).
+        check: the object that checks the URLs of sitemaps.
+        chosen: the URLs of the sitemaps that the crawl may request, by the URL of the robots.txt
+            that lists them. The robots.txt that was read first comes first.
+        request_meta: the meta of all requests for sitemaps.
+        leads_on: True when the crawl has requested a sitemap or a page. It stays False while it
+            requests only robots.txt files.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
-        """Make the feed. A method `sitemap_found` of the spider becomes a handler of the signal."""
         self._crawler = crawler
         self._mode = settings.sitemaps
         self.may_feed = may_be_fed(crawler, settings)
         self.check = UrlCheck.of(settings, crawler.settings)
         self.chosen: dict[str, tuple[str, ...]] = {}
-        # `allowed_domains` apply to the pages that a sitemap lists, not to the sitemap itself.
+        # A sitemap may be on a host outside of the spider's `allowed_domains`. They apply only to
+        # the pages that the sitemap lists.
         self.request_meta: dict[str, Any] = {"allow_offsite": True}
         self._chars = 0
         self.leads_on = False
@@ -122,9 +140,10 @@ class SitemapFeed:
     def is_open(self) -> bool:
         """Whether sitemaps are fed to the spider, which must be a SitemapSpider.
 
-        With GBOT_ROBOTS_SITEMAPS "feed", it is True. With "auto", it is False if the spider finds
-        its pages in another way, because its `sitemap_urls` contain a sitemap and not only
-        robots.txt files, or because it is also a CrawlSpider and has no `sitemap_urls`.
+        With GBOT_ROBOTS_SITEMAPS = "feed", it is always True. With "auto", it is False if the
+        spider has another source of pages. There are two such cases: its `sitemap_urls` contain a
+        sitemap, and not only robots.txt files; or it is also a CrawlSpider and has no
+        `sitemap_urls`.
         """
         if self._mode == "feed":
             return True
@@ -134,32 +153,37 @@ class SitemapFeed:
 
     @cached_property
     def home(self) -> Mapping[Origin, None]:
-        """The origins of `start_urls` or, if there are none, of `allowed_domains` by https.
+        """The origins of the spider's `start_urls`.
 
-        If the spider has no start requests, the crawl starts with the robots.txt files of these
-        origins, in this order.
+        If the spider has no `start_urls`, they are the https origins of its `allowed_domains`, such
+        as "https://example.com". If the spider has no start requests, the crawl starts with the
+        robots.txt files of these origins, in this order.
 
         Raises:
-            ValueError: the spider's `start_urls` or `allowed_domains` contain an invalid URL or
-            domain.
+            ValueError: the spider's `start_urls` contain an invalid URL, or its `allowed_domains`
+                an invalid domain.
         """
         urls = self._spider.start_urls
         if not urls:
             urls = [f"https://{domain}" for domain in allowed_domains_of(self._spider)]
-        return dict.fromkeys(map(Origin.of, urls))  # A dict keeps the order, and a set does not.
+        return dict.fromkeys(map(Origin.of, urls))  # Unlike a set, a dict keeps the order.
 
     @cached_property
     def _named(self) -> frozenset[Origin | None]:
-        """The origins of the robots.txt files in `sitemap_urls`; None stands for any other file."""
+        """The origins of the robots.txt files in the spider's `sitemap_urls`.
+
+        The set also contains None if `sitemap_urls` contain a URL that is not the URL of a
+        robots.txt.
+        """
         return frozenset(map(origin_of_robots_txt, self._spider.sitemap_urls))
 
     def robotstxt_known(
         self, origin: Origin, robotstxt: RobotsTxt, request: Request
     ) -> Coroutine[Any, Any, None] | None:
-        """Handle the signal `robotstxt_known`; return a coroutine that reads the sitemap lines.
+        """Handle the signal `robotstxt_known`. Return a coroutine that reads the Sitemap lines.
 
-        Return None if the robots.txt lists no sitemaps, which is the common case, because running
-        a coroutine takes time.
+        If the robots.txt lists no sitemaps, which is the common case, return None. This is faster
+        than running a coroutine that finds nothing.
         """
         if not may_list_sitemaps(robotstxt):
             return None
@@ -168,8 +192,9 @@ class SitemapFeed:
     async def _take_known(self, origin: Origin, robotstxt: RobotsTxt, request: Request) -> None:
         """Feed the sitemaps that a robots.txt lists to the spider, or only send `sitemap_found`.
 
-        If the sitemaps are for the spider, but are not fed because it finds its pages in another
-        way, count those that are not in its `sitemap_urls`.
+        They are fed if they are for the spider (`_is_for_the_spider`), and if it is a spider that
+        is fed (`is_open`). If only the second condition fails, the stat `not_fed` counts the
+        sitemaps that are not in the spider's `sitemap_urls`.
         """
         is_for_the_spider = self._is_for_the_spider(origin, request)
         is_fed = is_for_the_spider and self.is_open
@@ -179,10 +204,10 @@ class SitemapFeed:
             add_to_stat(self._crawler, "not_fed", len(others))
 
     def spider_closed(self, reason: str) -> None:
-        """Log advice if the crawl found no sitemap and nothing else to request.
+        """Log advice if the crawl has found no sitemap and has requested no page.
 
-        Nothing is logged if no request was scheduled at all, as in a crawl that is resumed after an
-        earlier run has requested everything.
+        If the crawl has not scheduled any request, nothing is logged. This is the case if an
+        earlier run has requested everything and the crawl is resumed from its JOBDIR.
         """
         if reason != "finished" or self.leads_on or not (self.may_feed and self.is_open):
             return
@@ -190,14 +215,18 @@ class SitemapFeed:
             logger.info(_NOTHING_FED)
 
     def _is_for_the_spider(self, origin: Origin, request: Request) -> bool:
-        """Return whether the sitemaps of `origin` are for the spider.
+        """Return whether the sitemaps that the robots.txt of `origin` lists are for the spider.
 
-        They are not if the spider itself reads the robots.txt. Otherwise, if the spider has
-        `allowed_domains`, the host of `origin` must be in one of these. Without `allowed_domains`,
-        they are for the spider, with one exception: the crawl does not start at `origin`, and has
-        requested there only a sitemap that the robots.txt of another origin lists.
+        1. If the spider itself requests and reads this robots.txt, they are not.
+        2. If the spider has `allowed_domains`, they are if the host of `origin` is in one of these
+           domains.
+        3. Without `allowed_domains`, they usually are. But a robots.txt may list a sitemap on a
+           different host, and the crawl then needs the robots.txt of that host. The sitemaps in
+           this second robots.txt are for the spider only if the crawl starts at that host (`home`).
 
-        `request` is the request for which the robots.txt was needed.
+        Args:
+            origin: the origin of the robots.txt.
+            request: the request that needed the robots.txt.
         """
         if not self.may_feed or origin in self._named:
             return False
@@ -215,13 +244,16 @@ class SitemapFeed:
     async def take(
         self, origin: Origin, robotstxt: RobotsTxt, *, is_fed: bool
     ) -> list[FoundSitemap]:
-        """Choose sitemaps from the robots.txt of `origin`; return those that are new.
+        """Choose sitemaps from the robots.txt of `origin`, and return the new ones.
 
-        If `is_fed`, schedule requests for the new sitemaps. Otherwise only send `sitemap_found` for
-        each of them.
+        Sitemaps that are skipped are counted if `is_fed`, or if GBOT_ROBOTS_SITEMAPS is "collect".
+        In all other crawls, the user is not interested in sitemaps.
 
-        Skipped sitemaps are counted if `is_fed`, or if GBOT_ROBOTS_SITEMAPS is "collect". In other
-        crawls, sitemaps are not of interest to the user.
+        Args:
+            origin: the origin of the robots.txt.
+            robotstxt: the parsed robots.txt.
+            is_fed: True if requests for the new sitemaps should be scheduled. If it is False, only
+                the signal `sitemap_found` is sent for each of them.
         """
         is_wanted = is_fed or self._mode == "collect"
         new, _ = await self.choose(origin, robotstxt, is_wanted=is_wanted)
@@ -241,12 +273,12 @@ class SitemapFeed:
         Args:
             origin: the origin of the robots.txt.
             robotstxt: the parsed robots.txt.
-            is_wanted: whether skipped sitemaps are counted in the stats, and are logged at the
-                first call for this robots.txt.
+            is_wanted: whether the sitemaps that are skipped are counted in the stats. If so, the
+                first call for a robots.txt also logs them.
 
         Returns:
-            The sitemaps that no earlier call has chosen, and the number of sitemap lines for each
-            stat.
+            The sitemaps that no earlier call has chosen; and the numbers that were added to the
+            stats, by the last part of the stat's name, such as "found" or "duplicate".
         """
         robots_url = origin.robots_url
         before = self.chosen.get(robots_url, ())
@@ -265,7 +297,10 @@ class SitemapFeed:
         return new, counts
 
     def _remember(self, robots_url: str, urls: tuple[str, ...]) -> None:
-        """Add URLs to `chosen`; if it gets too large, remove its oldest robots.txt files."""
+        """Add the URLs of sitemaps to `chosen`.
+
+        If `chosen` becomes too large, remove the robots.txt files that were read first.
+        """
         if robots_url not in self.chosen:
             self.chosen[robots_url] = ()
             self._chars += len(robots_url)
@@ -276,13 +311,17 @@ class SitemapFeed:
             self._chars -= len(oldest) + sum(map(len, self.chosen.pop(oldest)))
 
     async def schedule(self, sitemap: FoundSitemap, **more: Any) -> Request:
-        """Send `sitemap_found` for a sitemap, then schedule, count and return the request for it.
+        """Send `sitemap_found` for a sitemap. Then schedule and return the request for it.
 
-        `more` contains further arguments for the request.
+        The request is counted in the stat `fed`.
+
+        Args:
+            sitemap: the sitemap.
+            **more: further arguments for the `Request`.
 
         Raises:
-            Skipped: the spider's `sitemap_follow` or a handler of the signal has excluded the
-            sitemap. The sitemap has been counted as skipped.
+            Skipped: the spider's `sitemap_follow` or a handler of the signal excludes the sitemap.
+                It was counted as skipped.
         """
         engine: Any = self._crawler.engine
         try:
@@ -296,11 +335,10 @@ class SitemapFeed:
         return request
 
     async def _request_for(self, sitemap: FoundSitemap, more: Mapping[str, Any]) -> Request:
-        """Make the request for a sitemap, send `sitemap_found`, and return the request.
+        """Make the request for a sitemap, send `sitemap_found`, and return the request to schedule.
 
         Raises:
-            Skipped: the spider's `sitemap_follow` or a handler of the signal has excluded the
-            sitemap.
+            Skipped: the spider's `sitemap_follow` or a handler of the signal excludes the sitemap.
         """
         url = sitemap.url
         if not follows_sitemap(self._spider, url):
@@ -317,8 +355,8 @@ class SitemapFeed:
     async def _show(self, sitemap: FoundSitemap, request: Request | None) -> Request | None:
         """Send `sitemap_found` for a sitemap, and return the request to schedule.
 
-        The result is the last request that a handler has returned, else `request`. It is None if a
-        handler has excluded the sitemap, or if `request` is None and no handler has returned one.
+        If handlers have returned requests, this is the last of them. Otherwise it is `request`,
+        which may be None. If a handler has excluded the sitemap, return None.
         """
         results = await self._crawler.signals.send_catch_log_async(
             sitemap_found,
@@ -330,7 +368,7 @@ class SitemapFeed:
         for _, result in results:
             if result is False or isinstance(result, Exception):
                 return None
-            if isinstance(result, Request):  # If several handlers return one, the last counts.
+            if isinstance(result, Request):
                 request = result
         return request
 
@@ -342,7 +380,10 @@ def add_to_stat(crawler: Crawler, name: str, number: int = 1) -> None:
 
 
 def skipped_by_rule(crawler: Crawler) -> list[str]:
-    """Return a text such as "3 by GBOT_ROBOTS_MAX_SITEMAPS" for each rule that skipped sitemaps."""
+    """Return a text for each rule that has skipped sitemaps in this crawl.
+
+    For example, "3 by GBOT_ROBOTS_MAX_SITEMAPS" means that this setting has skipped three sitemaps.
+    """
     words = []
     for name, rule in RULES.items():
         number = crawler.stats.get_value(f"gbot_robots/sitemaps/{name}", 0)
@@ -355,14 +396,15 @@ def skipped_by_rule(crawler: Crawler) -> list[str]:
 
 
 def feeds_itself(crawler: Crawler) -> bool:
-    """Return whether the crawl's spider requests the sitemaps of its hosts by itself."""
+    """Return whether the spider is a RobotsSitemapSpider, which requests sitemaps by itself."""
     return bool(getattr(crawler.spidercls, "_feeds_itself", False))
 
 
 def may_be_fed(crawler: Crawler, settings: GbotSettings) -> bool:
-    """Return whether sitemaps may be fed to a spider of the crawl's class.
+    """Return whether sitemaps may be fed to the spider of this crawl.
 
-    If so, the middlewares for sitemaps are on.
+    The spider must be a SitemapSpider but not a RobotsSitemapSpider, and GBOT_ROBOTS_SITEMAPS must
+    be "auto" or "feed". The middlewares for sitemaps are enabled only in these crawls.
     """
     if settings.sitemaps not in {"auto", "feed"}:
         return False
@@ -372,7 +414,7 @@ def may_be_fed(crawler: Crawler, settings: GbotSettings) -> bool:
 def reads_sitemap(crawler: Crawler, request: Request | None) -> bool:
     """Return whether the callback of `request` is the spider's method that reads sitemaps.
 
-    The spider must be a SitemapSpider. The same method also reads robots.txt files.
+    The spider of the crawl must be a SitemapSpider. Its method reads sitemaps and robots.txt files.
     """
     spider: Any = crawler.spider
     return request is not None and request.callback == sitemap_callback(spider)
@@ -381,7 +423,7 @@ def reads_sitemap(crawler: Crawler, request: Request | None) -> bool:
 def allowed_domains_of(spider: Spider) -> list[str]:
     """Return the spider's `allowed_domains` as a list, without empty strings.
 
-    If `allowed_domains` is a string and not a list, it is one domain.
+    If `allowed_domains` is a string, the list contains only this domain.
     """
     domains = getattr(spider, "allowed_domains", None) or ()
     if isinstance(domains, str):

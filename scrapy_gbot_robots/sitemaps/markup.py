@@ -1,8 +1,9 @@
-"""A tokenizer for XML, which yields tags one by one, even if the XML is not well-formed.
+"""A tokenizer for XML, which yields one tag after another, even if the XML is not well-formed.
 
-Many sitemaps are not well-formed. A missing or surplus end tag does not affect other tags. The
-tokenizer does not expand or fetch anything. It leaves all entities but the five predefined ones of
-XML as they are, and skips a DTD. This module contains no knowledge of sitemaps.
+Many sitemaps are not well-formed. If an end tag is missing or surplus, all other tags are still
+read. The tokenizer fetches nothing, and it skips the DTD of a file. It replaces only the five
+predefined entities of XML, such as "&amp;", and leaves all others as they are. This module does not
+depend on the format of sitemaps.
 Source: XML 1.0, sections 2.2, 2.7 and 4.1.
 """
 
@@ -13,37 +14,40 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-# The greatest length of a tag in characters, and of a value before unescaping.
+# The greatest length of a tag in characters. A value has the same limit, before its entities are
+# replaced.
 MOST_KEPT = 2**16
 # This character (U+FFFD) replaces characters that XML does not allow. No valid URL contains it.
 SPOILT = "\ufffd"
 # Characters that XML does not allow (XML 1.0, 2.2), and DEL.
 NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
-# CDATA sections, comments and the like, in which nothing is a tag. Each key is the beginning of a
-# section without its "<", and each value is the end of the section.
+# CDATA sections, comments, processing instructions and declarations. Inside of them, nothing is a
+# tag. Each key is the beginning of a section without its "<", and each value is its end.
 _CDATA = "![CDATA["
 _VERBATIM = {_CDATA: "]]>", "!--": "-->", "?": "?>", "!": ">"}
-# A tag, or the beginning of one of these sections.
+# Matches a tag (group 2 is its content), or the beginning of one of these sections (group 1).
 _MARKUP = re.compile(rf"<(?:({'|'.join(map(re.escape, _VERBATIM))})|([^<>]*)>)")
 _ATTRIBUTE = re.compile(r"(?<!\S)([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-# Other entities of HTML are not unescaped, because "&copy=" may be part of a URL.
+# Matches the entities that are replaced. The entities of HTML are not, because in a URL such as
+# "/list?a=1&copy=2", "&copy" is not an entity.
 _ESCAPE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|amp|lt|gt|quot|apos);")
 
 Attributes: TypeAlias = Mapping[str, str]
 
 
 class Tag(NamedTuple):
-    """A start tag or end tag, with the text before it.
+    """A start tag or an end tag, and the text before it.
 
     For an empty element, such as `<a/>`, `Markup.tags` yields a start tag and an end tag.
 
     Attributes:
-        name: the name with its prefix, such as "image:loc"; for an end tag, "/image:loc".
-        prefix: the prefix of the name, or "".
-        local: the name without the prefix and the slash, in lower case.
-        more: the part of the tag after the name, which contains the attributes.
-        text: the text between the previous tag and this one.
+        name: the name with its prefix. It is "image:loc" for the start tag `<image:loc>`, and
+            "/image:loc" for the end tag.
+        prefix: the prefix of the name, such as "image", or "".
+        local: the name without prefix and slash, in lower case, such as "loc".
+        more: the rest of the tag after the name, which contains the attributes.
+        text: the text between the previous tag and this tag.
     """
 
     name: str
@@ -58,9 +62,9 @@ class Tag(NamedTuple):
         return self.name.startswith("/")
 
     def attributes(self) -> Attributes:
-        """Return the values of the attributes by name. The values are not unescaped.
+        """Return the values of the attributes by name. Entities in the values are not replaced.
 
-        Only the first `MOST_KEPT` characters of the tag are read.
+        Only attributes in the first `MOST_KEPT` characters of the tag are returned.
         """
         found = _ATTRIBUTE.findall(self.more[:MOST_KEPT])
         return {key: (double or single).strip() for key, double, single in found}
@@ -69,36 +73,36 @@ class Tag(NamedTuple):
 class Markup:
     """Takes the text of an XML file in pieces, and yields its tags.
 
-    A caller may read some of `text` by itself while `is_between_tags` is True. The caller then
-    moves `at` behind the characters that it has read.
+    While `is_between_tags` is True, the caller may also read a part of `text` itself. It must then
+    move `at` behind the characters that it has read.
 
     Attributes:
-        text: the pieces that have arrived, without what was dropped because it has been read.
+        text: the text that was fed and has not been read yet. It may begin with text that was read.
         at: the index in `text` of the next character to read.
     """
 
     def __init__(self) -> None:
         self.text = ""
         self.at = 0
-        # The key in _VERBATIM of the section that is being read, or "" outside of sections.
+        # If `at` is inside a section such as a comment, its key in _VERBATIM; otherwise "".
         self._inside = ""
-        self._before: list[str] = []  # The text since the previous tag, in pieces.
+        self._before: list[str] = []  # The pieces of the text since the previous tag.
 
     @property
     def is_between_tags(self) -> bool:
-        """Whether `at` is outside of comments, CDATA sections and the like."""
+        """Whether `at` is not inside a CDATA section, a comment or a similar section."""
         return not self._inside
 
     def feed(self, piece: str) -> None:
-        """Append the next piece of the file to `text`, and drop the text before `at`."""
+        """Append the next piece of the file to `text`, and remove the text that has been read."""
         self.text = self.text[self.at :] + piece
         self.at = 0
 
     def tags(self) -> Iterator[Tag]:
-        """Yield the complete tags of the pieces that have arrived.
+        """Yield the complete tags in the pieces that were fed.
 
-        A tag that is not complete yet is kept for the next call. All text before the next tag is
-        kept in memory, so the caller must stop feeding pieces if no tag comes for too long.
+        An incomplete tag at the end is kept for the next call. All text before the next tag is kept
+        in memory. So the caller must stop feeding pieces if no tag comes for too long.
         """
         while not self._inside or self._reads_verbatim():
             mark = _MARKUP.search(self.text, self.at)
@@ -127,7 +131,10 @@ class Markup:
                 yield Tag(f"/{name}", prefix, local, "", "")
 
     def _take_text(self, end: int) -> None:
-        """Read the text up to `end`; use `SPOILT` instead if it contains "<", which XML forbids."""
+        """Read the text up to the index `end`.
+
+        If the text contains "<", which XML does not allow there, `SPOILT` replaces the text.
+        """
         text = self.text[self.at : end]
         if "<" in text:
             text = SPOILT
@@ -135,9 +142,9 @@ class Markup:
         self.at = end
 
     def _wait_for_end(self) -> None:
-        """Read the text up to the last "<", and keep the rest, which may be the start of a tag.
+        """Read the text up to the last "<", and keep the rest for later.
 
-        At most `MOST_KEPT` characters of the rest are kept.
+        The rest may be the beginning of a tag. At most `MOST_KEPT` characters of it are kept.
         """
         start = self.text.rfind("<", self.at)
         if start < 0:
@@ -146,25 +153,31 @@ class Markup:
         self.text = self.text[: start + MOST_KEPT]
 
     def _is_cut(self, start: int, opening: str) -> bool:
-        """Return whether more text is needed to know which section begins at `start`.
+        """Return whether more text is needed to decide which section begins at `start`.
 
-        `opening` has been found there. Until more text arrives, "<!" may be the start of "<!--".
+        For example, if the text that has arrived ends with "<!", the next characters may make it
+        "<!--", which is the beginning of a comment.
+
+        Args:
+            start: the index in `text` after the "<".
+            opening: the key of the section that `text` seems to contain at `start`.
         """
         rest = self.text[start:]
         return any(longer.startswith(rest) and longer != opening for longer in _VERBATIM)
 
     def _reads_verbatim(self) -> bool:
-        """Read on in a section without tags, and return whether its end was reached.
+        """Read more of a section such as a comment, and return whether its end was reached.
 
-        The content of a CDATA section is text. The content of other sections is dropped.
+        The content of a CDATA section counts as text. The content of all other sections is dropped.
         """
         mark = _VERBATIM[self._inside]
         end = self.text.find(mark, self.at)
         is_over = end >= 0
-        if not is_over:  # The last characters may be the beginning of the end mark.
+        if not is_over:  # The last characters are kept, because the end mark may begin in them.
             end = max(self.at, len(self.text) - len(mark) + 1)
         if self._inside == _CDATA:
-            # A "&" in CDATA does not begin an entity, so it is escaped for `unescaped`.
+            # In CDATA, "&" does not begin an entity. It is escaped here, because the caller later
+            # calls `unescaped` with the text.
             self._before.append(self.text[self.at : end].replace("&", "&amp;"))
         self.at = end
         if is_over:
@@ -174,10 +187,10 @@ class Markup:
 
 
 def unescaped(text: str) -> str:
-    """Replace the entities of XML and character references, such as "&amp;" and "&#38;".
+    """Return `text` in which the entities of XML and the character references are replaced.
 
-    Any other ampersand is left as it is. A reference to a character that XML does not allow is
-    replaced by `SPOILT`.
+    For example, "&amp;" and "&#38;" are replaced by "&". Every other ampersand is left as it is. If
+    a reference stands for a character that XML does not allow, `SPOILT` replaces it.
     """
     if "&" not in text:
         return text

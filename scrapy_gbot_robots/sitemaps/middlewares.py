@@ -1,13 +1,14 @@
-"""A spider middleware and a downloader middleware that check what a SitemapSpider requests.
+"""A spider middleware and a downloader middleware that check the requests of a SitemapSpider.
 
-Both middlewares are off for spiders of other classes.
+Both are switched off if the spider is not a SitemapSpider.
 
-If a spider has no start requests, the spider middleware requests robots.txt files. It drops
-requests for URLs that a file from the network must not lead to, for example on the local machine.
+The spider middleware checks the requests that the spider makes from sitemaps. It drops requests for
+URLs to which a file from the network must not lead, for example on the local machine. If the spider
+has no start requests, the middleware adds requests for robots.txt files.
 
-The downloader middleware checks the URLs of sitemaps, also after a redirect, and counts the
-sitemaps that are forbidden or fail. If the spider itself requests a robots.txt, the middleware
-removes all lines from the response but the sitemap lines that the crawl may follow.
+The downloader middleware checks the URLs of sitemaps, also after a redirect. It counts the sitemaps
+that are forbidden or that cannot be fetched. If the spider itself requests a robots.txt, the
+middleware removes all lines from the response except the Sitemap lines that the crawl may follow.
 """
 
 from __future__ import annotations
@@ -46,18 +47,21 @@ logger = logging.getLogger(__name__)
 
 
 class _SitemapSkipped(IgnoreRequest):
-    """Raised for a sitemap that is skipped because of its URL, and that was counted as skipped."""
+    """Raised for a sitemap that is skipped because of its URL. It has already been counted."""
 
 
 class SitemapSpiderMiddleware(BaseSpiderMiddleware):
-    """Adds start requests to a SitemapSpider, and checks the requests that it makes from files."""
+    """Checks the requests that a SitemapSpider makes from sitemaps and robots.txt files.
+
+    If the spider has no start requests, the middleware adds requests for robots.txt files.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         """Make the middleware.
 
         Raises:
-            NotConfigured: the spider is not a SitemapSpider, or is a RobotsSitemapSpider, or
-            GBOT_ROBOTS_SITEMAPS is neither "auto" nor "feed".
+            NotConfigured: the spider is not a SitemapSpider, or it is a RobotsSitemapSpider, or
+                GBOT_ROBOTS_SITEMAPS is neither "auto" nor "feed".
         """
         super().__init__(crawler)
         discovery = crawler.get_extension(SitemapDiscovery)
@@ -66,11 +70,12 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         self._feed = discovery.feed
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Yield the start requests; if there are none, yield requests for robots.txt files.
+        """Yield the start requests of the spider. If there are none, request robots.txt files.
 
-        They are the robots.txt files of the hosts in the spider's `start_urls` or, if it has none,
-        of its `allowed_domains` by https. Without these requests, the crawl would end at once.
-        Nothing is added if the spider does not use the sitemaps that the plugin finds.
+        Without start requests, the crawl would end at once. So the middleware yields a request for
+        the robots.txt of each host in the spider's `start_urls`. If the spider has no `start_urls`,
+        it requests the robots.txt of each of its `allowed_domains` by https. It does so only if the
+        sitemaps that the plugin finds are fed to the spider.
         """
         has_requests = False
         async for output in start:
@@ -88,23 +93,27 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             yield Request(url, sitemap_callback(spider), meta=meta)
 
     def _reads_robots_txt(self, request: Request) -> bool:
-        """Return whether `request` is for a robots.txt whose sitemaps the spider itself reads."""
+        """Return whether `request` is for a robots.txt that the spider itself reads."""
         is_robots_txt = origin_of_robots_txt(request.url) is not None
         return is_robots_txt and reads_sitemap(self.crawler, request)
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
-        """Check a request that the spider has made from a sitemap or robots.txt.
+        """Check a request that the spider has made from a sitemap or a robots.txt.
 
-        Return None if the crawl must not follow the URL of the request. The URL is then counted and
-        logged. Otherwise return the request. If it is for a sitemap, its meta shows which file
-        lists the sitemap. `allowed_domains` do not apply to the sitemap if that file is a
-        robots.txt, or a sitemap index on the same host. Requests that were made from other
-        responses are returned unchanged.
+        If the crawl must not follow the URL of the request, the URL is counted and logged, and the
+        result is None. Otherwise the result is the request.
+
+        If the request is for a sitemap, the URL of the file that lists the sitemap is added to its
+        meta. If that file is a robots.txt, or a sitemap index on the same host, the spider's
+        `allowed_domains` do not apply to the sitemap.
+
+        If `response` is not a sitemap or a robots.txt, the request is returned unchanged.
         """
         check = self._feed.check
         if response is None or not reads_sitemap(self.crawler, response.request):
             return request
-        # URLs in a file on the local disk are not checked, because the user has chosen that file.
+        # If the response is a file on the local disk ("file:"), the user has chosen the file, so
+        # its URLs are not checked.
         if response.url.partition(":")[0] not in check.schemes:
             return request
         is_sitemap = reads_sitemap(self.crawler, request)
@@ -132,11 +141,15 @@ class SitemapDownloaderMiddleware:
     """Checks the URLs of sitemaps before they are requested, and counts sitemaps that fail.
 
     If a SitemapSpider itself requests a robots.txt, the middleware replaces the body of the
-    response by the sitemap lines that the crawl may follow.
+    response by the Sitemap lines that the crawl may follow.
 
-    The middleware must be nearer to the engine than the middlewares that retry or redirect. There
-    it gets each redirected request, and only the final response to a request. The add-on puts it
-    there.
+    The middleware must be nearer to the engine than Scrapy's middlewares that retry and redirect.
+    At such a place, it gets the new request after each redirect, and of several responses only the
+    last one. The add-on puts it there.
+
+    Args:
+        crawler: the crawl.
+        settings: the settings of the crawl.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
@@ -158,7 +171,10 @@ class SitemapDownloaderMiddleware:
         return cls(crawler, settings)
 
     async def process_request(self, request: Request) -> None:
-        """Check the URL of a sitemap that a file lists, or that a redirect leads to.
+        """Check the URL if `request` is for a sitemap.
+
+        The URL is not checked if the user has named it, for example in `sitemap_urls`, unless a
+        redirect has led to it.
 
         Raises:
             IgnoreRequest: the crawl must not request this URL. The sitemap is counted and logged.
@@ -168,7 +184,7 @@ class SitemapDownloaderMiddleware:
             return
         listed_at = source.get("index", source.get("robotstxt"))
         found_at = request.meta.get("redirect_urls", [listed_at])[-1]
-        if not found_at:  # The user named the sitemap, and no redirect led to it.
+        if not found_at:  # No file lists the sitemap, and no redirect has led to it.
             return
         try:
             self._check.listed(request.url)  # After a redirect, the host may be invalid.
@@ -181,27 +197,34 @@ class SitemapDownloaderMiddleware:
             raise _SitemapSkipped(str(skipped)) from None
 
     async def _check_address(self, url: str, found_at: str) -> None:
-        """Check that `url` does not lead from the public host of `found_at` to a private address.
+        """Check that `url` does not lead from a public host to a private address.
+
+        This is checked only with GBOT_ROBOTS_DENY_PRIVATE.
+
+        Args:
+            url: the URL of a sitemap.
+            found_at: the URL of the file that lists the sitemap, or of the redirect to it.
 
         Raises:
-            Skipped: the host of `url` has a private address, or takes too long to resolve
-            ("private").
+            Skipped: the host of `url` has a private address, or the look-up takes too long. The
+                stat is "skipped/private".
         """
         if not self._check.denies_private:
             return
         try:
             is_inside = await within(self._settings.timeout_secs, leads_inside(url, found_at))
-        except TimeoutError:  # An unknown address may be private.
+        except TimeoutError:  # The address is unknown, so it may be private.
             is_inside = True
         if is_inside:
             raise Skipped("skipped/private", url)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Count a listed sitemap that failed with an error status, or rewrite a robots.txt.
+        """Count a sitemap that has an error status, or shorten a robots.txt for the spider.
 
-        If the spider's code is to read the robots.txt, the response that it gets contains only the
-        lines that `_sitemap_lines` returns. The response is empty if the plugin has already fed
-        these sitemaps to the spider. Skipped lines are counted.
+        A sitemap is counted if a robots.txt or a sitemap index lists it. If the response is a
+        robots.txt that the spider itself reads, its new body contains only the lines that
+        `_sitemap_lines` returns, and the lines that are skipped are counted. If the plugin has
+        already fed these sitemaps to the spider, the new body is empty.
         """
         if response.status not in _OK:
             if _is_fed_or_of_an_index(request):
@@ -210,7 +233,8 @@ class SitemapDownloaderMiddleware:
         if origin_of_robots_txt(response.url) is None or not reads_sitemap(self.crawler, request):
             return response
         lines: list[str] = []
-        # The feed has read the lines if the middleware for robots.txt answered a request of ours.
+        # The feed has already read the lines if this plugin has made the request (`process_start`)
+        # and its middleware has answered it.
         if SITEMAP not in request.meta or ANSWERED not in response.flags:
             lines, skips = await run_in_thread(self._sitemap_lines, response)
             for skipped in skips:
@@ -220,11 +244,11 @@ class SitemapDownloaderMiddleware:
         return response.replace(cls=TextResponse, body="".join(lines), encoding="utf-8")
 
     def _sitemap_lines(self, response: Response) -> tuple[list[str], list[Skipped]]:
-        """Return the sitemap lines of a robots.txt, and the exceptions for the skipped lines.
+        """Return the Sitemap lines of a robots.txt, and an exception for each line that is skipped.
 
-        The URLs in the lines are absolute and encoded, so that Scrapy's SitemapSpider can read
-        every line. In the original file, it would miss some lines and raise errors for others. As
-        in Scrapy, the number of lines and the hosts of the sitemaps are not limited.
+        Scrapy's SitemapSpider cannot read every Sitemap line that is valid for Google. So the lines
+        are written anew, with URLs that are absolute and percent-encoded. As in Scrapy, there is no
+        limit for the number of lines, and the sitemaps may be on any host.
         """
         lines, skips = [], []
         for line in sitemap_lines_of(self._settings.parse(response.body)):
@@ -237,7 +261,10 @@ class SitemapDownloaderMiddleware:
         return lines, skips
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """Count a listed sitemap that is disallowed or could not be fetched."""
+        """Count a sitemap that is forbidden or could not be fetched.
+
+        It is counted if a robots.txt or a sitemap index lists it.
+        """
         if _is_fed_or_of_an_index(request):
             if isinstance(exception, ForbiddenByRobotsTxt):
                 add_to_stat(self.crawler, "disallowed")
@@ -246,10 +273,10 @@ class SitemapDownloaderMiddleware:
 
 
 def _is_fed_or_of_an_index(request: Request) -> bool:
-    """Return whether the request is for a sitemap that the plugin fed, or that an index lists.
+    """Return whether the request is for a sitemap that the plugin feeds, or that an index lists.
 
-    It is False for a sitemap that the spider itself found in a robots.txt, and for a guess at the
-    URL of a sitemap.
+    The result is False for a sitemap that the spider itself has found in a robots.txt, and for a
+    sitemap whose URL is a guess (`sitemap_guess`).
     """
     source = request.meta.get(SITEMAP, {})
     return bool(source.get("line") or source.get("level"))
@@ -258,7 +285,7 @@ def _is_fed_or_of_an_index(request: Request) -> bool:
 def _forget_file(request: Request) -> None:
     """Remove the plugin's keys from the meta of `request`.
 
-    The spider may have copied them from the meta of the response that it made the request from.
+    The spider has made the request from a sitemap, and may have copied the meta of the sitemap.
     """
     request.meta.pop(CHECKED, None)
     if request.meta.pop(SITEMAP, None) is not None:

@@ -1,14 +1,16 @@
 """Reads the entries of a sitemap file in any format, within the limits of sitemaps.org.
 
-`SitemapReader` passes the file through a chain of generators, which work on demand:
+An *entry* is a page or a sitemap that the file lists. `SitemapReader` passes the file through a
+chain of generators:
 
     cut into pieces -> gunzipped -> limited to MAX_BYTES -> decoded -> tags or lines -> entries
 
-The first entry is therefore available before the rest of the file has been read. Memory and time
-are bounded for any input. If a file is truncated, the entries before the end are used. XML is read
-tag by tag, so a markup error affects only the entry that contains it.
+Each generator reads only as much as the next one needs. So the first entry is available before the
+rest of the file has been read. Memory and time are bounded for any input. If a file is truncated,
+the entries before the end are used. XML is read tag by tag, so a markup error affects only the
+entry that contains the error.
 
-This module depends on neither Scrapy nor the network.
+This module uses neither Scrapy nor the network.
 Sources: sitemaps.org, "XML tag definitions", "Sitemap file requirements", "Other Sitemap formats",
 "Entity escaping"; XML 1.0, appendix F, for charsets; W3C Datetime and RSS 2.0, "pubDate", for
 dates; RSS 1.0, which is a form of RDF.
@@ -39,41 +41,46 @@ _TOO_LONG = f"it has more than the {MAX_ENTRIES} entries or {MAX_BYTES} bytes of
 
 # The greatest length of a URL as written, in characters. sitemaps.org allows at most 2,047.
 MOST_URL_CHARS = 8_191
-# Reading stops after this number of characters without a complete entry, because the characters
-# are kept in memory.
+# If this number of characters contains no complete entry, reading stops, because the characters are
+# kept in memory.
 _MOST_BARREN = 2**20
-_PIECE = 4_096  # The size of the pieces in bytes. Reading one takes about a millisecond.
-_TURN_TAGS = 256  # The reactor runs after this number of tags, about every millisecond.
-_HEAD = 8_192  # The charset and the root element are searched for in this number of bytes.
+_PIECE = 4_096  # The size of a piece in bytes. Reading a piece takes about a millisecond.
+# After this number of tags, which takes about a millisecond, the reactor runs.
+_TURN_TAGS = 256
+# The charset and the root element are searched for in this number of bytes at the beginning.
+_HEAD = 8_192
 _GZIP = b"\x1f\x8b"
-_ZIPPED_PIECE = 65_536  # The size of the pieces of a gzipped file, in bytes.
-# The greatest number of unpacked pieces. A piece has at most 64 KiB, and a new piece begins with
-# each gzip member and each `_ZIPPED_PIECE`. The largest file in one gzip member has 2,400 pieces.
+_ZIPPED_PIECE = 65_536  # A gzipped file is unpacked in pieces of this size in bytes.
+# The greatest number of pieces to which a gzipped file may be unpacked. An unpacked piece has at
+# most 64 KiB. A new piece also begins with each gzip member and with each `_ZIPPED_PIECE` bytes of
+# the gzipped file. The largest legal file that is one gzip member has 2,400 pieces.
 _MOST_PIECES = 3_200
 
-# The charsets that a file may declare, as prefixes of Python's codec names. All are compatible with
-# ASCII. Another codec, such as UTF-7, could decode harmless text to markup.
+# The charsets that a file may declare, as beginnings of the names of Python's codecs. All of them
+# are compatible with ASCII. With any other codec, such as UTF-7, harmless text could become markup.
 _CHARSETS = tuple("utf-8 ascii iso8859 cp125 koi8 gb big5 shift_jis cp932 euc cp949".split())
 _MARK = "\ufeff"  # The byte order mark after decoding.
 _ABSOLUTE = re.compile(
     rf"(?=.{{,{MOST_URL_CHARS}}}\Z)https?://[^\s/?#{SPOILT}][^\s{SPOILT}]*", re.IGNORECASE
 )
-# Browsers drop these characters anywhere in a URL (URL standard, 4.4).
+# As in browsers, tabs and line breaks are removed from a URL (URL standard, 4.4).
 _WRAPS = re.compile(r"[\t\n\r]")
-# A URL with a scheme, or a relative URL. The first segment of a relative URL contains no colon (RFC
-# 3986, 4.2). It must not begin with a quotation mark, a bracket or an invisible character either.
+# Matches a URL with a scheme, or a relative URL. The part of a relative URL before the first slash
+# contains no colon (RFC 3986, 4.2), and does not begin with a quotation mark, a bracket or an
+# invisible character.
 URL = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+.-]*:|[/?#]|[\w.~%!$'()*+,;=@-][^:/?#]*(?:[/?#]|\Z)).*", re.DOTALL
 )
-_INVISIBLE = "\xad\u200b\u200e\u200f\u2060\ufeff"  # A valid URL does not end with one of these.
-# The beginning of a second URL after white space. A single URL may contain unescaped blanks, but a
-# value with two URLs is not used.
+# Invisible characters. A valid URL does not end with one of them.
+_INVISIBLE = "\xad\u200b\u200e\u200f\u2060\ufeff"
+# Matches white space and the beginning of a second URL after it. If a value contains two URLs, it
+# is not used. White space alone does not matter, because real files contain URLs with blanks.
 _SECOND_URL = re.compile(r"\s[A-Za-z][A-Za-z0-9+.-]*://")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _XML_START = re.compile(r"<(?:(\w+):)?(urlset|sitemapindex|rss|feed|rdf)\b", re.IGNORECASE)
 
-# A W3C date such as "2026", "2026-01" or "2026-01-31", with a time in any form that is common in
-# real files.
+# Matches a W3C date such as "2026", "2026-01" or "2026-01-31". A time may follow, in any form that
+# is common in real files.
 _DATE = re.compile(
     r"([12]\d{3})(?:-(\d\d)(?:-(\d\d)"
     r"(?:[Tt\s]\s*\d\d?(?::\d\d){1,2}(?:[.,]\d+)?\s*(?:[AaPp]\.?[Mm]\.?)?\s*"
@@ -81,17 +88,17 @@ _DATE = re.compile(
     re.ASCII,
 )
 
-# An entry in the form of Scrapy's SitemapSpider, with the key "loc". If the file contains them, the
-# entry has the keys "lastmod", "alternate" (a list of URLs) and the names of other elements.
+# An entry is a dict as in Scrapy's SitemapSpider. The value of "loc" is the URL. The other keys are
+# "lastmod", "alternate" (a list of URLs) and the names of other elements, if the file has them.
 SitemapEntry: TypeAlias = dict[str, Any]
 Entries: TypeAlias = Iterator[SitemapEntry | None]
-# The elements that are entries, each with the names of its child elements and the key in the entry
-# for the value of that child.
+# The keys are the names of the elements that are entries. Each value is a dict from the names of
+# the child elements to the keys in `SitemapEntry`, for example {"link": "loc"}.
 Kinds: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
-# The entries of each root element (in lower case). A child element must have the same namespace
-# prefix as its entry. One file may list both sitemaps and pages.
+# The `Kinds` of each format, by the name of its root element in lower case. A child element must
+# have the same namespace prefix as its entry. One file may list both sitemaps and pages.
 _LISTED = {name: name for name in ("loc", "lastmod", "changefreq", "priority")}
 _OF_SITEMAPS = {"url": _LISTED, "sitemap": _LISTED}
 _OF_RSS = {"item": {"link": "loc", "pubdate": "lastmod", "dc:date": "lastmod", "guid": "guid"}}
@@ -102,17 +109,18 @@ _ENTRIES: Mapping[str, Kinds] = {
     "rdf": _OF_RSS,
     "feed": {"entry": {"link": "loc", "updated": "lastmod", "modified": "lastmod"}},
 }
-# Keys that only the elements in `_ENTRIES` and links may set. The value of "alternate" is a list of
-# URLs, so it must not come from an element of this name.
+# An element that is not in `_ENTRIES` must not set these keys of an entry. For example, the value
+# of "alternate" is a list of URLs, and an element <alternate> would set it to a text.
 _TAKEN = frozenset({"loc", "lastmod", "link", "alternate"})
 
-# The patterns of a plain entry. Most files contain only such entries, which are read much faster
-# with a pattern than tag by tag. Each repetition is bounded, and two adjacent repetitions never
-# match the same character, so there is little backtracking.
+# The following patterns match a *plain entry*, which has the usual form. Most files contain only
+# plain entries. Reading an entry with a pattern is much faster than reading it tag by tag. Each
+# repetition in the patterns has a limit, and two adjacent repetitions never match the same
+# character, so there is little backtracking.
 _SPACE = r"\s{0,64}"
 _VALUE = rf"[^<{SPOILT}]{{0,8191}}"
-_DATE_OR_WORD = rf"[^<&{SPOILT}]{{0,64}}"  # without escapes
-# A URL that needs neither unescaping nor a further check.
+_DATE_OR_WORD = rf"[^<&{SPOILT}]{{0,64}}"  # a value without entities
+# A URL that contains no entities and needs no further check.
 _PLAIN_URL = r"https?://[\w.:-]{1,255}/[!$%'-;=?-Z_a-z~]{0,2000}"
 _PLAIN_CHILD = re.compile(
     rf"""
@@ -131,7 +139,7 @@ _PLAIN_CHILD = re.compile(
     """,
     re.ASCII | re.VERBOSE,
 )
-# The beginning of a plain entry, with the usual elements in their usual order.
+# Matches the beginning of a plain entry, with the usual elements in their usual order.
 _PLAIN_START = re.compile(
     rf"""
     {_SPACE}<(?P<kind>url|sitemap)>{_SPACE}
@@ -143,24 +151,28 @@ _PLAIN_START = re.compile(
     re.ASCII | re.VERBOSE,
 )
 _BEGUN = re.compile(rf"{_SPACE}<(url|sitemap)>", re.ASCII)
-# If the end tag of an entry is missing, this number of characters is kept until more text arrives.
-# The complete entry may then match the patterns.
+# If the end tag of an entry has not arrived yet, the reader waits for more text before it reads the
+# entry, because the complete entry may match the patterns. It waits only if the part that has
+# arrived has at most this number of characters.
 _MOST_AWAITED = 8_192
 
 
 class SitemapReader:
     """Reads a sitemap file. Iterating over the reader yields the entries of the file.
 
-    After about each millisecond of work the iterator yields None, so that the caller can let the
-    reactor run.
+    About once in a millisecond, the iterator yields None, so that the caller can let the reactor
+    run.
+
+    Args:
+        body: the bytes of the file, which may be gzipped.
 
     Attributes:
-        is_sitemap: whether the last entry that was yielded is a sitemap; otherwise it is a page.
+        is_sitemap: True if the last entry that was yielded is a sitemap; False if it is a page.
         entries: the number of entries that have been read.
-        broken: the number of entries that could not be read, plus the number of `loc` values that
-            are the second of their entry, or outside of an entry.
-        trouble: the reason why the file could not be read to its end, or is truncated or not a
-            sitemap; "" if there is no trouble.
+        broken: the number of entries that could not be read. It also counts each `loc` outside of
+            an entry, and each further `loc` in an entry after the first.
+        trouble: the reason why the file is not a sitemap, is truncated, or could not be read to its
+            end; otherwise "".
     """
 
     def __init__(self, body: bytes) -> None:
@@ -168,28 +180,28 @@ class SitemapReader:
         self.is_sitemap = False
         self.entries = self.broken = 0
         self.trouble = ""
-        self._barren = 0  # The number of characters since the last entry.
+        self._barren = 0  # The number of characters since the last complete entry.
         self._entry: _Entry | None = None  # The entry that is being read tag by tag.
-        self._root = ""  # The root element's name in lower case, without its prefix.
-        self._is_open = False  # Whether the root's end tag is still missing.
-        self._base = ""  # The base URL in the root element (XML Base), or "".
+        self._root = ""  # The name of the root element in lower case, without its prefix.
+        self._is_open = False  # Whether the end tag of the root element has not come yet.
+        self._base = ""  # The base URL of the root element (its attribute xml:base), or "".
 
     @property
     def is_understood(self) -> bool:
-        """Whether the file is a sitemap. It may be truncated, or may list nothing."""
+        """Whether the file is a sitemap, even if it is truncated or lists nothing."""
         return self.entries > 0 or not self.trouble
 
     def __iter__(self) -> Entries:
-        """Yield the entries, and None when the reactor should run; set `trouble` at the end.
+        """Yield the entries, and None when the caller should let the reactor run.
 
-        The root element determines the format. A file that does not begin with markup is read as a
-        list of URLs.
+        The root element determines the format. If the file does not begin with markup, it is read
+        as a list of URLs. At the end, `trouble` is set.
         """
         texts = _decoded(self._limited(_unpacked(self._body)))
         head = _COMMENT.sub("", next(texts, "")).removeprefix(_MARK).lstrip()
         root = _XML_START.search(head)
         entries: Entries = iter(())
-        if root is not None:  # Other text, such as a warning of PHP, may precede the root element.
+        if root is not None:  # The root element may follow other text, such as a warning of PHP.
             prefix, name = root.groups("")
             self._root = name.lower()
             xml = chain((head[root.start() :],), texts)
@@ -205,14 +217,17 @@ class SitemapReader:
         if root is not None and self._is_open and not self.trouble:
             self.trouble = f"the file ends early, without </{root[0][1:]}>"
         if root is None and not self.entries:
-            self.broken = 0  # The file is not a list of URLs, so its lines are not entries.
+            self.broken = 0  # The file is not a list of URLs, so its lines are not broken entries.
             if not self.trouble:
                 self.trouble = "it is empty"
                 if head:
                     self.trouble = f'it is not a sitemap; it begins with "{shown(head, 40)}"'
 
     def _limited(self, pieces: Pieces) -> Pieces:
-        """Yield at most `MAX_BYTES`. If the file is longer or unpacking fails, set `trouble`."""
+        """Yield the first `MAX_BYTES` bytes. If there are more bytes, set `trouble`.
+
+        If `pieces` cannot be unpacked to the end, also set `trouble`.
+        """
         left = MAX_BYTES
         try:
             for piece in pieces:
@@ -229,17 +244,17 @@ class SitemapReader:
         rest = ""
         for text in texts:
             *lines, rest = (rest + text).replace("\r", "\n").split("\n")
-            rest = rest[: MOST_URL_CHARS + 1]  # A longer line is broken anyway.
+            rest = rest[: MOST_URL_CHARS + 1]  # A longer line counts as broken anyway.
             yield from map(self._line, lines)
             yield None
-        if not self.trouble:  # Otherwise the last line may be truncated.
+        if not self.trouble:  # If there is trouble, the last line may be truncated.
             yield self._line(rest)
 
     def _line(self, line: str) -> SitemapEntry | None:
-        """Return the entry for a line; None if the line is empty or broken.
+        """Return the entry for a line, or None if the line is not an absolute URL.
 
-        A line is broken if it is not an absolute URL. Relative URLs are not accepted, because any
-        line of prose could be one.
+        If the line is not empty, it then counts as broken. Relative URLs are not accepted, because
+        any line of an ordinary text could be a relative URL.
         """
         line = line.strip()
         if _ABSOLUTE.fullmatch(line):
@@ -248,9 +263,15 @@ class SitemapReader:
         return None
 
     def _xml(self, texts: Iterator[str], kinds: Kinds, prefixes: Collection[str]) -> Entries:
-        """Yield the entries of an XML file, and None for each piece and each broken entry.
+        """Yield the entries of an XML file, and None after each piece and for each broken entry.
 
-        Plain entries are read with patterns. Other entries are read tag by tag, which is slower.
+        Plain entries are read with patterns. All other entries are read tag by tag, which is
+        slower.
+
+        Args:
+            texts: the pieces of the file. The first one begins with the root element.
+            kinds: the elements that are entries in this format.
+            prefixes: the namespace prefixes that an entry may have.
         """
         markup = Markup()
         has_plain = kinds is _OF_SITEMAPS and {*prefixes} == {""}
@@ -277,11 +298,16 @@ class SitemapReader:
             yield self._finish(self._entry)
 
     def _take(self, tag: Tag, kinds: Kinds, prefixes: Collection[str]) -> _Entry | None:
-        """Process the next tag; return the entry that ends with it, or None.
+        """Process the next tag. If an entry ends with this tag, return the entry, otherwise None.
 
-        An element is an entry only if its prefix is in `prefixes`, which contains the prefix of the
-        root element and "". If the end tag of an entry is missing, the entry ends where the next
-        one begins. A `loc` outside of an entry counts as broken.
+        If the end tag of an entry is missing, the entry ends where the next entry begins. A `loc`
+        outside of an entry counts as a broken entry.
+
+        Args:
+            tag: the tag.
+            kinds: the elements that are entries in this format.
+            prefixes: the namespace prefixes that an entry may have: the prefix of the root element,
+                and "".
         """
         ended = None
         if tag.local == self._root:
@@ -300,9 +326,10 @@ class SitemapReader:
         return ended
 
     def _take_root(self, tag: Tag) -> None:
-        """Process a start tag or end tag of the root element.
+        """Process a start tag or an end tag of the root element.
 
-        A start tag may set the base URL. An end tag closes the open child of an open entry.
+        A start tag may set the base URL. If an end tag comes inside an entry, the end tags of the
+        entry and of its last child are missing. The child then ends here.
         """
         self._is_open = not tag.is_end
         if self._entry is None:
@@ -311,7 +338,10 @@ class SitemapReader:
             self._entry.close_child(tag.text)
 
     def _plain_entries(self, markup: Markup) -> Entries:
-        """Yield the plain entries before the next entry that is not plain; None for broken ones."""
+        """Yield the plain entries at the current position, up to an entry that is not plain.
+
+        For a broken entry, yield None.
+        """
         text = markup.text
         while start := _PLAIN_START.match(text, markup.at):
             kind, plain_loc, loc, lastmod, changefreq, priority = start.groups()
@@ -340,7 +370,10 @@ class SitemapReader:
                 yield None
 
     def _up_to_barren(self, texts: Iterator[str]) -> Iterator[str]:
-        """Yield the texts. Stop and set `trouble` if no entry was complete for `_MOST_BARREN`."""
+        """Yield the texts, as long as they contain entries.
+
+        If `_MOST_BARREN` characters contain no complete entry, set `trouble` and stop.
+        """
         for text in texts:
             yield text
             if self._barren > _MOST_BARREN:
@@ -350,10 +383,10 @@ class SitemapReader:
     def _finish(self, entry: _Entry) -> SitemapEntry | None:
         """Return the values of a complete entry, or None if it has no URL.
 
-        The attributes `is_sitemap` and `broken` are updated.
+        This method also updates `is_sitemap` and `broken`.
         """
         self._barren = 0
-        if entry.kind != "entry":  # Several links are valid in an entry of Atom.
+        if entry.kind != "entry":  # An <entry> is an entry of Atom, which may have several links.
             self.broken += entry.surplus
         if not entry.values.get("loc"):
             if not entry.permalink:
@@ -367,12 +400,17 @@ class SitemapReader:
 class _Entry:
     """An entry that is being read tag by tag.
 
+    Args:
+        tag: the start tag of the entry.
+        keys: a dict from the names of child elements to the keys in `SitemapEntry` (`Kinds`).
+        base: the base URL of the root element, or "".
+
     Attributes:
-        kind: the name of the entry's element, without the prefix.
-        values: the values of the entry by key. If several elements have the same key, the first
-            value that is not empty is kept.
+        kind: the name of the entry's element without its prefix, such as "url" or "item".
+        values: the `SitemapEntry`. If several elements have the same key, the first value that is
+            not empty is kept.
         surplus: the number of `loc` values after the first one.
-        permalink: the URL in the guid of an RSS item, or "". It is used if the item has no link.
+        permalink: the URL in the <guid> of an RSS item, or "". It is used if the item has no link.
     """
 
     def __init__(self, tag: Tag, keys: Mapping[str, str], base: str) -> None:
@@ -383,14 +421,16 @@ class _Entry:
         self._keys = keys
         self._prefix = tag.prefix
         self._base = _base_of(tag, base)
-        self._child: Tag | None = None  # The child element that is open.
+        # The start tag of the child element whose end tag has not come yet; None between children.
+        self._child: Tag | None = None
 
     def add(self, tag: Tag) -> None:
-        """Process the next tag in the entry. The value of a child is added at its end tag.
+        """Process the next tag in the entry.
 
-        If the end tag of a child is missing, the child ends where the next one begins, but only if
-        the format defines both elements. A child that contains another element has no value, so
-        its text is set to `SPOILT`.
+        The value of a child element is added at its end tag. If the end tag is missing, and the
+        format defines both the child and the next element, the child ends where the next element
+        begins. In all other cases the next element counts as part of the child. Such a child has no
+        value, so its text is set to `SPOILT`.
         """
         child = self._child
         if child is not None and tag.name == f"/{child.name}":
@@ -406,15 +446,19 @@ class _Entry:
             self._child = tag._replace(text="")
 
     def close_child(self, text: str) -> None:
-        """Add the open child with its `text`, unless the child contains another element."""
+        """Add the value of the child whose end tag is missing, unless it contains an element.
+
+        Args:
+            text: the text after the start tag of the child.
+        """
         if self._child is not None and not self._child.text:
             self._add(self._child, text)
             self._child = None
 
     def _key_of(self, element: Tag) -> str:
-        """Return the key for an element that the format defines, or "" for any other element.
+        """Return the key in `values` for an element; "" if the format does not define the element.
 
-        If the prefix of the element differs from the prefix of the entry, the element is looked up
+        If the namespace prefixes of the element and of the entry differ, the element is looked up
         by its name with the prefix, such as "dc:date".
         """
         name = element.local
@@ -423,11 +467,12 @@ class _Entry:
         return self._keys.get(name, "")
 
     def _add(self, element: Tag, text: str) -> None:
-        """Add the value of a child: the target of a link with an `href`, else the child's text.
+        """Add the value of a child element to `values`.
 
-        If the format does not define the element, the key is the name of the element without its
-        prefix. There is no value if that name is in `_TAKEN`, except that a link is added to the
-        list "alternate".
+        The value of a link is its `href`, if it has one. The value of any other element is its
+        text. If the format defines the element, it also defines the key (`_key_of`). A link that
+        the format does not define is added to the list "alternate". For any other element, the key
+        is its name without the prefix, unless this name is in `_TAKEN`.
         """
         key = self._key_of(element)
         is_link = element.local == "link" and "href" in element.attributes()
@@ -449,9 +494,10 @@ class _Entry:
 
 
 def _is_awaited(markup: Markup) -> bool:
-    """Return whether an entry begins at `markup.at` whose end tag has not arrived yet.
+    """Return whether the reader should wait for the end tag of the entry at `markup.at`.
 
-    It is False if the part that has arrived is too long for a plain entry.
+    It should wait if an entry begins there, if its end tag has not arrived yet, and if the part
+    that has arrived is not too long for a plain entry.
     """
     if len(markup.text) - markup.at > _MOST_AWAITED:
         return False
@@ -460,7 +506,12 @@ def _is_awaited(markup: Markup) -> bool:
 
 
 def _add_child(values: SitemapEntry, child: re.Match[str]) -> None:
-    """Add the value of a child element in a plain entry, by the same rules as `_Entry`."""
+    """Add the value of a child element to a plain entry, by the same rules as `_Entry._add`.
+
+    Args:
+        values: the entry.
+        child: the match of `_PLAIN_CHILD`.
+    """
     _, plain_href, href, name, text, inner = child.groups()
     if name is None:
         target = plain_href or _url(_usable(href or ""))
@@ -488,7 +539,12 @@ def _target(link: Tag) -> str:
 
 
 def _base_of(element: Tag, outer: str = "") -> str:
-    """Return the base URL in an element; `outer` is the base URL in its parent (XML Base, 4)."""
+    """Return the base URL of an element, which its attribute xml:base sets (XML Base, 4).
+
+    Args:
+        element: the start tag of the element.
+        outer: the base URL of the parent element, or "".
+    """
     if "xml:base" not in element.more:
         return outer
     base = _url(_usable(element.attributes().get("xml:base", "")))
@@ -496,7 +552,7 @@ def _base_of(element: Tag, outer: str = "") -> str:
 
 
 def _joined(base: str, url: str) -> str:
-    """Return `url` resolved against `base`, or "" if `url` cannot be resolved.
+    """Return the URL that `url` means relative to `base`; "" if it means no valid URL.
 
     If `base` is empty, return `url` unchanged.
     """
@@ -509,13 +565,16 @@ def _joined(base: str, url: str) -> str:
 
 
 def _is_permalink(guid: Tag, value: str) -> bool:
-    """Return whether the guid of an RSS item is the URL of its page, which is the default."""
+    """Return whether the <guid> of an RSS item is the URL of its page.
+
+    It is, unless the attribute isPermaLink is "false" or the value is not an absolute URL.
+    """
     attributes = {name.lower(): word.lower() for name, word in guid.attributes().items()}
     return attributes.get("ispermalink") != "false" and _ABSOLUTE.fullmatch(value) is not None
 
 
 def _url(value: str) -> str:
-    """Return the URL in `value` without tabs and line breaks, or "" if `value` is not one URL."""
+    """Return `value` without tabs and line breaks; "" if it is not a URL or contains two URLs."""
     if _SECOND_URL.search(value):
         return ""
     url = _WRAPS.sub("", value)
@@ -525,7 +584,7 @@ def _url(value: str) -> str:
 
 
 def _usable(text: str) -> str:
-    """Return the unescaped text of a value, or "" if it is too long or contains `SPOILT`."""
+    """Return `text` with its entities replaced; "" if it is too long or contains `SPOILT`."""
     value = ""
     if len(text) <= MOST_KEPT:
         value = unescaped(text).strip()
@@ -535,16 +594,19 @@ def _usable(text: str) -> str:
 
 
 def _cut(pieces: Iterable[bytes], size: int = _PIECE) -> Pieces:
-    """Split `pieces` into pieces of at most `size` bytes."""
+    """Yield the same bytes in pieces of at most `size` bytes."""
     for piece in pieces:
         for start in range(0, len(piece), size):
             yield piece[start : start + size]
 
 
 def _bounded(pieces: Pieces) -> Pieces:
-    """Yield the pieces; raise EOFError if there are more than `_MOST_PIECES`.
+    """Yield the pieces of an unpacked file, at most `_MOST_PIECES`.
 
-    Without the limit, a file of many empty gzip members would take a long time to unpack.
+    Without this limit, a file of many empty gzip members would take a long time to unpack.
+
+    Raises:
+        EOFError: there are more pieces.
     """
     for number, piece in enumerate(pieces):
         if number == _MOST_PIECES:
@@ -553,16 +615,16 @@ def _bounded(pieces: Pieces) -> Pieces:
 
 
 def _unpacked(body: bytes) -> Pieces:
-    """Yield the pieces of a file, unpacked if the file is gzipped."""
+    """Yield the bytes of a file in pieces. If the file is gzipped, unpack it."""
     if body.startswith(_GZIP):
         return _cut(_bounded(gunzipped(_cut((body,), _ZIPPED_PIECE))))
     return _cut((body,))
 
 
 def _decoded(pieces: Pieces) -> Iterator[str]:
-    """Decode the pieces of a file. The charset is UTF-8 unless the file declares another one.
+    """Yield the pieces of a file as text, decoded with its charset (`_charset_of`).
 
-    `SPOILT` replaces undecodable bytes and characters that XML does not allow.
+    `SPOILT` replaces bytes that cannot be decoded, and characters that XML does not allow.
     """
     first = b""
     while len(first) < _HEAD and (piece := next(pieces, b"")):
@@ -572,17 +634,20 @@ def _decoded(pieces: Pieces) -> Iterator[str]:
 
 
 def _charset_of(first: bytes) -> str:
-    """Return the charset of a file, given its first bytes.
+    """Return the charset of a file.
 
-    The charset is determined by the byte order mark, by the zero bytes of UTF-16, or by the
-    declaration in the file. A declared charset is ignored if it is not compatible with ASCII, such
-    as UTF-7. The default is UTF-8.
+    The byte order mark determines the charset. Without it, the zero bytes of UTF-16 do, or the
+    declaration in the file. If the declared charset is not compatible with ASCII, such as UTF-7, it
+    is ignored. The default is UTF-8.
+
+    Args:
+        first: the first bytes of the file.
     """
     charset, _ = read_bom(first)
     if charset is not None:
         return charset
-    # A file in UTF-16 may lack the byte order mark (XML 1.0, appendix F). Then every second byte of
-    # its first ASCII characters is zero.
+    # A file in UTF-16 may have no byte order mark (XML 1.0, appendix F). Its first characters are
+    # in ASCII, so every second byte is zero.
     if first[1:4:2] == b"\0\0":
         return "utf-16-le"
     if first[0:4:2] == b"\0\0":
@@ -594,10 +659,10 @@ def _charset_of(first: bytes) -> str:
 
 
 def day_of(text: str) -> str:
-    """Return the day, month or year in `text`, such as "2026-01-31", or "" if `text` is not a date.
+    """Return the date in `text` as "2026-01-31", "2026-01" or "2026"; "" if `text` is not a date.
 
-    The time zone is ignored. A Unix timestamp is not a date, and an impossible day such as
-    2026-02-30 is not a date either.
+    A time and a time zone after the date are ignored. A Unix timestamp does not count as a date,
+    and neither does an impossible day, such as 2026-02-30.
     """
     match = _DATE.fullmatch(text.strip())
     try:

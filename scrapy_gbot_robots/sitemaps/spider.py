@@ -1,8 +1,12 @@
 """RobotsSitemapSpider crawls the pages that the sitemaps of the given hosts list.
 
-The spider requests the robots.txt of each host, and `SitemapFeed` schedules requests for the
-sitemaps that the robots.txt lists. The requests for pages are made while a sitemap is read, so the
-first pages are downloaded before a large sitemap has been read to its end.
+The spider requests the robots.txt of each host. A `SitemapFeed` (discovery.py) schedules requests
+for the sitemaps that the robots.txt lists. The spider yields requests for pages while it reads a
+sitemap. So the first pages are downloaded before a large sitemap has been read to its end.
+
+The *fate* of a sitemap or of a page is what has become of it, for example "crawled" or "forbidden".
+The spider counts the fates of pages in stats. If none of a host's sitemaps has entries, it logs
+their fates as the reason.
 Sources: the protocol of sitemaps.org; Scrapy's SitemapSpider.
 """
 
@@ -38,32 +42,35 @@ from .discovery import SitemapDiscovery, add_to_stat
 from .reader import MAX_BYTES, SitemapEntry, SitemapReader, day_of, is_before
 from .urls import FoundSitemap, Skipped, covers, given_in, guesses_of, origins_of, scope_of
 
-# The greatest size of a download of a sitemap, in bytes. It is larger than MAX_BYTES, so that the
-# first MAX_BYTES of a file that is somewhat too long can be used.
+# The greatest size of a sitemap that is downloaded, in bytes. It is twice the size that
+# sitemaps.org allows. If a file is somewhat too long, it is downloaded, and its first MAX_BYTES
+# bytes are read.
 MOST_DOWNLOADED = 2 * MAX_BYTES
 
 _OK = range(200, 300)
 _TROUBLE = frozenset({429, *range(500, 1000)})
 _IDLE_POLL_SECS = 0.1
-# The number of hosts whose robots.txt files are requested at the same time. The list of hosts is
-# read no faster than that.
+# At most this number of hosts wait for their robots.txt at the same time. While they do, the spider
+# does not read more of its list of hosts.
 _MOST_ASKED = 100
-# The reactor runs each time that this number of requests has been yielded. The number is small,
-# because Scrapy needs some time to schedule each request.
+# After this number of requests, or after `_TURN_SECS` seconds, the spider pauses and lets the
+# reactor run. The number is small, because Scrapy needs some time to schedule each request.
 _TURN_REQUESTS = 5
-_TURN_SECS = 0.001  # The reactor also runs after this time, in seconds.
-# Scrapy's signals that the spider handles. The handler of `spider_opened` is `_spider_opened`, and
-# so on.
+_TURN_SECS = 0.001
+# The spider handles these signals of Scrapy. The handler of `spider_opened` is the method
+# `_spider_opened`, and so on.
 _HEARD = "request_dropped response_received spider_opened spider_closed".split()
-# The fate of a sitemap with at least one entry. Any other fate is a text that explains why the
-# sitemap has no entries.
+# The fate of a sitemap that has at least one entry. Any other fate of a sitemap is a text such as
+# "lists nothing", which explains why the sitemap has no entries.
 _FOUND = ""
-_MOST_TOLD = 3  # The greatest number of sitemaps that are named in the reason for a host.
-_MOST_WHY = 2_000  # The greatest length of that reason in the log, in characters.
+# If a host has no usable sitemap, the log contains a reason. It describes at most `_MOST_TOLD`
+# sitemaps, and it has at most `_MOST_WHY` characters.
+_MOST_TOLD = 3
+_MOST_WHY = 2_000
 
-# The fates of URLs that a sitemap lists, and the words for each fate in the last line of the log.
-# The stat `gbot_robots/sitemaps/entries/FATE` counts each fate except "lost". URLs that none of
-# these stats counts are "lost".
+# The fates of the URLs that sitemaps list. The values are the words for them in the last line that
+# the spider logs. For each fate except "lost", the stat `gbot_robots/sitemaps/entries/FATE` has the
+# number of URLs. The URLs that none of these stats counts are "lost".
 _FATES = {
     "crawled": "crawled",
     "forbidden": "forbidden",
@@ -87,25 +94,27 @@ logger = logging.getLogger(__name__)
 class RobotsSitemapSpider(SitemapSpider):
     """Crawls the pages that the sitemaps of some hosts list.
 
-    A subclass has a `name` and a `parse` or `sitemap_rules`.
+    A subclass has a `name`, and a method `parse` or the attribute `sitemap_rules`.
 
-    All attributes of a SitemapSpider work: `sitemap_rules`, `sitemap_follow`,
-    `sitemap_alternate_links`, `sitemap_filter`, and `sitemap_urls` in addition to the hosts.
-    For each page, `request.meta[meta.LISTED]` contains the URL of the sitemap that lists the page,
-    and the date of the page's last change.
+    The spider is a SitemapSpider of Scrapy, so it has its attributes `sitemap_rules`,
+    `sitemap_follow` and `sitemap_alternate_links` and its method `sitemap_filter`. The sitemaps in
+    `sitemap_urls` are crawled in addition to the sitemaps of the hosts. In the request for a page,
+    `request.meta[meta.LISTED]` contains the URL of the sitemap that lists the page, and the date of
+    the page's last change.
 
     Attributes (of the class, or arguments `-a name=value`):
-        hosts: a list of hosts, or a text with commas between hosts. A host is `example.org`,
-            `example.org:8080` or a URL.
-        hosts_file: the path of a file with one host on each line; "#" begins a comment.
-        sitemap_scope: "hosts" crawls pages only on the given hosts, with or without "www.", and on
-            their subdomains. "any" crawls them on all hosts. The stat
+        hosts: a list of hosts, or a text with commas between hosts. A host is written as
+            `example.org`, as `example.org:8080` or as a URL.
+        hosts_file: the path of a file with one host on each line. "#" begins a comment.
+        sitemap_scope: the hosts on which pages are crawled. "hosts" means the given hosts, with or
+            without "www.", and their subdomains. "any" means all hosts. The stat
             `gbot_robots/sitemaps/entries/host` counts the pages that are skipped.
         sitemap_guess: the paths to try on a host whose robots.txt lists no sitemap, as a list or a
-            text with commas. They are tried in order until one is a sitemap with entries. True
-            tries `/sitemap.xml`. "common" tries seven paths that software often uses.
-        sitemap_since: a day, a month or a year, such as 2026-01-31 or 2026-01. Pages and sitemaps
-            are skipped if the file that lists them gives an earlier date for their last change.
+            text with commas. They are tried in order, until one of them is a sitemap with entries.
+            True means `/sitemap.xml`. "common" means seven paths that software often uses.
+        sitemap_since: a day, a month or a year, such as 2026-01-31 or 2026-01. If a file lists a
+            page or a sitemap with an earlier date of its last change, the page or sitemap is
+            skipped.
     """
 
     hosts: str | Sequence[str] = ()
@@ -114,12 +123,12 @@ class RobotsSitemapSpider(SitemapSpider):
     sitemap_guess: bool | str | Sequence[str] = False
     sitemap_since: str | None = None
 
-    # SitemapDiscovery must not feed this spider, because it would also feed the sitemaps of hosts
-    # that the user did not name.
+    # SitemapDiscovery must not schedule sitemaps for this spider. Otherwise it would also schedule
+    # sitemaps of hosts that the user has not named.
     _feeds_itself = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Make the spider. The arguments set the attributes of the same names.
+        """Make the spider. Each keyword argument sets the attribute of the same name.
 
         Raises:
             ValueError: no hosts are given, or an argument has a wrong value.
@@ -139,26 +148,27 @@ class RobotsSitemapSpider(SitemapSpider):
                 f"sitemap_since must be a date such as 2026-01-31, got {self.sitemap_since!r}"
             )
         self._guesses = guesses_of(self.sitemap_guess)
-        # The hosts, as the user wrote them, whose robots.txt was requested and has not been handled
-        # yet. If the queue of a resumed crawl contains the same request, the duplicate filter drops
-        # the new one, and `_request_dropped` removes the host from the set.
+        # The hosts whose robots.txt was requested and has not arrived yet, as the user wrote them.
+        # In a resumed crawl, the duplicate filter may drop the request for a robots.txt, because an
+        # earlier run has made it. Then `_request_dropped` removes the host from the set.
         self._asked: set[str] = set()
-        self._files = number()  # Yields a number for each sitemap file when reading it begins.
-        self._first_without = ""  # The first host without a sitemap, and the reason.
+        self._files = number()  # Each sitemap file gets the next number when reading it begins.
+        self._first_without = ""  # The first host without a sitemap, and the reason, for the log.
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
         """Increase SCRAPER_SLOT_MAX_ACTIVE_SIZE, unless the project sets it.
 
-        With Scrapy's default of 5 MB, Scrapy would send no requests while it reads a large sitemap.
+        While the responses in memory are larger than this setting, Scrapy sends no requests. The
+        default of 5 MB would stop the crawl while the spider reads a large sitemap.
         """
         super().update_settings(settings)
-        # A value in the project's settings stays, because it has a higher priority than "addon".
+        # This does not change a value in the project's settings, because their priority is higher.
         settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", MOST_DOWNLOADED, "addon")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """Make the spider, and connect its handlers of the signals in `_HEARD`.
+        """Make the spider, and connect its handlers to the signals in `_HEARD`.
 
         Raises:
             ValueError: no hosts are given, or an argument has a wrong value.
@@ -169,13 +179,13 @@ class RobotsSitemapSpider(SitemapSpider):
         return spider
 
     async def _spider_opened(self) -> None:
-        """Prepare the feed, the limit for the size of sitemaps, and the scope of the crawl."""
+        """Set the attributes that need the settings: the feed, the size limit and the scope."""
         self._gbot = GbotSettings.of(self.settings)
         discovery = self.crawler.get_extension(SitemapDiscovery)
         if discovery is None:  # GBOT_ROBOTS_SITEMAPS is "off", or the add-on is not used.
             discovery = SitemapDiscovery(self.crawler, self._gbot)
         self._feed = discovery.feed
-        # This is the dict of the feed, so the limit also applies to the requests of the feed.
+        # The feed uses the same dict for its requests, so the size limit applies to them as well.
         self._meta = self._feed.request_meta
         of_project = self.settings.getint("DOWNLOAD_MAXSIZE") or MOST_DOWNLOADED
         self._meta["download_maxsize"] = min(of_project, MOST_DOWNLOADED)
@@ -183,9 +193,10 @@ class RobotsSitemapSpider(SitemapSpider):
         self._scope = await run_in_thread(scope_of, chain(self._names(), self.sitemap_urls))
 
     def _spider_closed(self) -> None:
-        """Log the numbers of hosts without a sitemap, of sitemaps, and of their URLs by fate.
+        """Log one line with the results of the crawl.
 
-        The line names the first host without a sitemap and the reason.
+        It contains the number of hosts without a sitemap, the first of them and the reason, the
+        number of sitemaps, and the number of URLs for each fate.
         """
         stats = self.crawler.stats.get_stats()
         number = stats.get("gbot_robots/sitemaps/entries", 0)
@@ -203,23 +214,23 @@ class RobotsSitemapSpider(SitemapSpider):
         )
 
     def _response_received(self, request: Request) -> None:
-        """Count the page as crawled if a sitemap lists it."""
+        """Count the page as crawled if `request` is for a page that a sitemap lists."""
         self._count_fate("crawled", request)
 
     def _request_forbidden(self, request: Request) -> None:
-        """Count the page as forbidden if a sitemap lists it."""
+        """Count the page as forbidden if `request` is for a page that a sitemap lists."""
         self._count_fate("forbidden", request)
 
     def _count_fate(self, fate: str, request: Request) -> None:
-        """Count the fate of a page if a sitemap lists it and it was not counted before.
+        """Count the fate of a page if a sitemap lists the page and it was not counted before.
 
-        The key that marks the page is removed from the meta of its request. A later request with a
-        copy of the meta, such as a retry, is therefore not counted again.
+        The spider marks the requests for such pages with a key in their meta (`UNCOUNTED`). This
+        method removes the key. So a later request with a copy of the meta is not counted again.
         """
         add_to_stat(self.crawler, f"entries/{fate}", request.meta.pop(UNCOUNTED, False))
 
     def _names(self) -> Iterator[str]:
-        """Yield the robots.txt files in `sitemap_urls`, then the hosts as the user wrote them."""
+        """Yield the URLs of robots.txt files in `sitemap_urls`, then the hosts of the user."""
         yield from filter(origin_of_robots_txt, self.sitemap_urls)
         yield from given_in(self.hosts, self.hosts_file)
 
@@ -232,7 +243,7 @@ class RobotsSitemapSpider(SitemapSpider):
             if origin_of_robots_txt(url) is None:
                 yield Request(url, self._parse_sitemap, meta={**self._meta})
         for text in self._names():
-            # In an idle crawl there is no response to wait for, so `_asked` would stay full.
+            # If the crawl is idle, no response will come, and the hosts in `_asked` stay there.
             while len(self._asked) >= _MOST_ASKED and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
             self._asked.add(text)
@@ -254,16 +265,16 @@ class RobotsSitemapSpider(SitemapSpider):
         """Return the request for the robots.txt of a host.
 
         Args:
-            host: the host as the user wrote it. Without a scheme, it has two origins: one with
-                https and one with http.
-            number: the index of the origin to request.
+            host: the host as the user wrote it. Without a scheme, there are two origins to try, one
+                with https and one with http.
+            number: the index of the origin in `origins_of(host)`.
 
         Raises:
             ValueError: `host` is not a valid host.
         """
         origins = origins_of(host)
-        # With PROBE, an origin at which no server answers fails at once. The crawl does not wait
-        # for the server to come back, because the host has a second origin to try.
+        # Usually a request waits for some time if its server does not answer. With PROBE it fails
+        # at once, so that the spider can try the second origin of the host.
         return Request(
             origins[number].robots_url,
             callback=self._parse_robots_txt,
@@ -275,12 +286,15 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _parse_robots_txt(
         self, response: Response, host: str, **_: Any
     ) -> AsyncIterator[Request]:
-        """Schedule the sitemaps that the robots.txt of a host lists; without any, yield a guess.
+        """Schedule the sitemaps that the robots.txt of a host lists.
 
-        The host is reported as denied if its robots.txt means full disallow (nothing may be
-        crawled), and as unreachable if its server fails. The plugin's middleware marks its
-        responses with the flag `ANSWERED`, and another flag shows full disallow. If the middleware
-        is not in use, the status code decides.
+        If the robots.txt lists no sitemaps, yield the request for the first guess. If it means full
+        disallow, so that nothing may be crawled, the host is counted as denied. If the server has
+        failed, the host is counted as unreachable.
+
+        A response that the plugin's middleware has made has the flag `ANSWERED`. It has a second
+        flag, which may be "full disallow". If the crawl does not use the middleware, the status
+        code decides.
         """
         origin = Origin.of(response.url)
         has_failed = response.status in _TROUBLE
@@ -300,8 +314,8 @@ class RobotsSitemapSpider(SitemapSpider):
                 yield guess
             return
         self._asked.discard(host)
-        # A sitemap line without an absolute URL, such as "Sitemap: /sitemap.xml", may have meant a
-        # path that `sitemap_guess` contains, so the guesses are tried, too.
+        # If the URL in a Sitemap line is not absolute, as in "Sitemap: /sitemap.xml", the line is
+        # not valid. But there may be a sitemap at this path. So the guesses are tried as well.
         lead = {"host": host, "number": len(new), "is_partial": bool(counts["skipped/malformed"])}
         for sitemap in new:
             for guess in await self._request_listed(sitemap, lead):
@@ -312,9 +326,15 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> Iterator[Request]:
         """Schedule the request for a sitemap that the robots.txt of a host lists.
 
-        `lead` contains the arguments of `_listed_ended`, except the URLs and the fate. Usually
-        nothing is returned. If the user's code has skipped the sitemap or replaced its request, the
-        spider will not see the response. The result of `_listed_ended` is then returned.
+        The user's code may skip the sitemap, or replace its request by a different one. Then the
+        spider does not get the response, and this method records the fate of the sitemap.
+
+        Args:
+            sitemap: the sitemap.
+            lead: the arguments `host`, `number` and `is_partial` for `_listed_ended`.
+
+        Returns:
+            The requests that `_listed_ended` yields, if the fate was recorded. Otherwise nothing.
         """
         lead = {**lead, "robots_url": sitemap.robotstxt, "url": sitemap.url}
         fate = _FOUND
@@ -340,17 +360,17 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> Iterator[Request]:
         """Record the fate of a sitemap that a robots.txt lists.
 
-        The host is counted as "listed" when the first of its sitemaps has been found to have
-        entries. After the last sitemap of the host, yield the request for a guess if no sitemap has
-        entries, or if `is_partial`.
+        When the first sitemap of a host with entries is recorded, the host is counted as "listed".
+        When the last sitemap of the host is recorded, and none of them has entries, the request for
+        the first guess is yielded. It is also yielded if `is_partial` is true.
 
         Args:
-            fate: `_FOUND`, or in words why the sitemap lists nothing.
-            host: the host, as the user wrote it.
+            fate: `_FOUND`, or the reason why the sitemap lists nothing.
+            host: the host as the user wrote it.
             robots_url: the URL of the host's robots.txt.
             url: the URL of the sitemap.
             number: the number of sitemaps that the robots.txt lists.
-            is_partial: whether the robots.txt has sitemap lines without an absolute URL.
+            is_partial: whether the robots.txt has Sitemap lines whose URL is not absolute.
         """
         fates = self._fates.setdefault(host, {})
         if fate == _FOUND and _FOUND not in fates.values():
@@ -364,9 +384,11 @@ class RobotsSitemapSpider(SitemapSpider):
 
     @cached_property
     def _fates(self) -> dict[str, dict[str, str]]:
-        """The fates of listed sitemaps by URL, for each host with unfinished sitemaps.
+        """A dict for each host whose sitemaps have not all been read yet.
 
-        With a JOBDIR they are in the spider's `state`, which Scrapy saves for the next run.
+        The keys are the hosts as the user wrote them. The value for a host contains the fates of
+        its sitemaps that are known so far, by URL. With a JOBDIR, all this is in the spider's
+        `state`, which Scrapy saves for the next run.
         """
         state: dict[str, Any] = {}
         if self.settings.get("JOBDIR"):
@@ -375,7 +397,11 @@ class RobotsSitemapSpider(SitemapSpider):
         return fates
 
     def _robots_txt_failed(self, failure: Any) -> Iterator[Request]:
-        """Request the robots.txt of the host's next origin; after the last one, report the host."""
+        """Handle a robots.txt that could not be fetched, or that is forbidden.
+
+        If the host has a second origin (http after https, for example), yield the request for the
+        robots.txt of that origin. If there is no further origin, report the host.
+        """
         host = failure.request.cb_kwargs["host"]
         number = failure.request.cb_kwargs["number"] + 1
         if number < len(origins_of(host)):
@@ -390,10 +416,12 @@ class RobotsSitemapSpider(SitemapSpider):
     def _begin_guesses(
         self, host: str, robots_url: str, status: int, listed: Mapping[str, str]
     ) -> Iterator[Request]:
-        """Yield the request for the first guess; if there are no guesses, report the host.
+        """Yield the request for the first guess. If there are no guesses, report the host.
+
+        A guess is a path of `sitemap_guess` at which the host may have a sitemap.
 
         Args:
-            host: the host, as the user wrote it.
+            host: the host as the user wrote it.
             robots_url: the URL of the host's robots.txt.
             status: the status code of the robots.txt.
             listed: the fates of the sitemaps that the robots.txt lists, by URL.
@@ -412,16 +440,17 @@ class RobotsSitemapSpider(SitemapSpider):
         guessed: Mapping[str, str],
         left: Sequence[str],
     ) -> Iterator[Request]:
-        """Yield the request for the next guess; if there is none, report the host.
+        """Yield the request for the next guess.
 
-        The host is not reported if a sitemap that its robots.txt lists has entries.
+        If no guess is left, and the robots.txt lists no sitemap that has entries, report the host
+        as a host without a sitemap.
 
         Args:
-            host: the host, as the user wrote it.
+            host: the host as the user wrote it.
             status: the status code of the robots.txt.
             listed: the fates of the sitemaps that the robots.txt lists, by URL.
             guessed: the fates of the guesses so far, by URL.
-            left: the URLs that have not been tried.
+            left: the URLs that have not been tried yet.
         """
         if not left:
             if _FOUND not in listed.values():
@@ -439,7 +468,9 @@ class RobotsSitemapSpider(SitemapSpider):
                 CHECKED: url,
             },
             cb_kwargs={"guess": {**guess, "left": others}, "url": url},
-            dont_filter=True,  # A site may redirect several guesses to the same page.
+            # A site may redirect several guesses to the same URL. The duplicate filter must not
+            # drop these requests, because the next guess is made when the response arrives.
+            dont_filter=True,
         )
 
     def _ended(
@@ -450,13 +481,13 @@ class RobotsSitemapSpider(SitemapSpider):
         guess: Mapping[str, Any] | None = None,
         url: str = "",
     ) -> Iterator[Request]:
-        """Record the fate of a sitemap; return the requests for further guesses, if any.
+        """Record the fate of a sitemap, and return the request for the next guess, if there is one.
 
         Args:
-            fate: `_FOUND`, or in words why the sitemap lists nothing.
-            lead: the other arguments of `_listed_ended`, if a robots.txt lists the sitemap.
-            guess: the arguments of `_guess`, if the URL of the sitemap was a guess.
-            url: that URL.
+            fate: `_FOUND`, or the reason why the sitemap lists nothing.
+            lead: if a robots.txt lists the sitemap, the arguments of `_listed_ended` except `fate`.
+            guess: if the URL of the sitemap was a guess, the arguments of `_guess`.
+            url: the URL of the sitemap, if it was a guess.
         """
         if lead is not None:
             return self._listed_ended(fate, **lead)
@@ -466,7 +497,7 @@ class RobotsSitemapSpider(SitemapSpider):
         return self._guess(**{**guess, "guessed": guessed})
 
     def _sitemap_failed(self, failure: Any) -> Iterator[Request]:
-        """Record the error as the fate of a sitemap; return the requests for further guesses."""
+        """Record the error as the fate of a sitemap, and return the request for the next guess."""
         request = failure.request
         fate = f"could not be fetched: {failure.value}"
         if "lead" in request.cb_kwargs:
@@ -475,10 +506,12 @@ class RobotsSitemapSpider(SitemapSpider):
         return self._ended(fate, **request.cb_kwargs)
 
     async def _parse_sitemap(self, response: Response, **origin: Any) -> AsyncIterator[Request]:  # type: ignore[override]
-        """Yield requests for the URLs that a sitemap lists, then for further guesses, if any.
+        """Yield requests for the URLs that a sitemap lists, then the request for the next guess.
 
-        `origin` contains the other arguments of `_ended`. It is empty for a sitemap that a sitemap
-        index or the user's `sitemap_urls` list.
+        Args:
+            response: the response with the sitemap.
+            **origin: the arguments of `_ended` except `fate`. There are none for a sitemap that a
+                sitemap index lists, or that is in the user's `sitemap_urls`.
         """
         reader = SitemapReader(response.body)
         async for request in self._requests(reader, response):
@@ -488,16 +521,17 @@ class RobotsSitemapSpider(SitemapSpider):
         if "guess" not in origin:
             self._report_unread(reader, response)
         fate = "lists nothing"
-        if reader.entries:  # The entries count even if all of them are skipped.
+        # The sitemap counts as found even if all of its entries are skipped.
+        if reader.entries:
             fate = _FOUND
         for request in self._ended(fate, **origin):
             yield request
 
     def _report_unread(self, reader: SitemapReader, response: Response) -> None:
-        """Log a sitemap that could not be read in full; count it as failed if reading ended early.
+        """Log a sitemap that could not be read in full, or that has no entries.
 
-        A response with an error status is only logged, because the downloader middleware has
-        counted it.
+        If it could not be read to its end, it is also counted as failed. A response with an error
+        status is not counted here, because the downloader middleware has counted it.
         """
         name = _name_of(response)
         result = f"{reader.entries} URLs read, {reader.broken} broken entries"
@@ -510,13 +544,15 @@ class RobotsSitemapSpider(SitemapSpider):
             logger.info("%s: %s", name, result)
 
     def _report(self, outcome: str, host: str, why: str = "") -> None:
-        """Count a host by its outcome, and let `start` continue with another host.
+        """Count a host by its outcome, so that `start` can go on with the next host.
+
+        If the host has no sitemap, `on_host_without_sitemap` is also called.
 
         Args:
             outcome: "listed", "guessed", "without", "unreachable", "denied" or "invalid". A host
-                that was counted as "guessed" may be counted as "without" later.
-            host: the host, as the user wrote it.
-            why: if the host has no sitemap, the reason for `on_host_without_sitemap`; else "".
+                that was counted as "guessed" may later be counted as "without", too.
+            host: the host as the user wrote it.
+            why: the reason why the host has no sitemap; "" if it may have one.
         """
         self._asked.discard(host)
         self.crawler.stats.inc_value(f"gbot_robots/hosts/{outcome}")
@@ -528,10 +564,12 @@ class RobotsSitemapSpider(SitemapSpider):
     def _request_dropped(self, request: Request) -> None:
         """Handle a request that the duplicate filter has dropped.
 
-        The request for a robots.txt is dropped if an earlier run of the crawl has made it, so
-        `start` must not wait for the response. A sitemap is dropped if it was requested before, for
-        example for another host. It counts as a sitemap with entries, unless a redirect led to it.
-        A page is counted as a duplicate.
+        1. The request is for a robots.txt. It is dropped if an earlier run of the crawl has made
+           it. Then `start` must not wait for the response.
+        2. The request is for a sitemap. It is dropped if the same sitemap was requested before, for
+           example because the robots.txt of a different host lists it, too. Then it counts as a
+           sitemap with entries, unless a redirect has led to it.
+        3. The request is for a page that a sitemap lists. The page is counted as a duplicate.
         """
         engine: Any = self.crawler.engine
         if request.callback == self._parse_robots_txt:
@@ -549,8 +587,13 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _requests(self, reader: SitemapReader, response: Response) -> AsyncIterator[Request]:
         """Yield requests for the pages and sitemaps that a file lists, while the file is read.
 
-        The spider's `sitemap_filter` gets the entries for sitemaps and for pages. An entry that the
-        filter yields is treated as a sitemap if the last entry that the filter read is a sitemap.
+        If the user has written a `sitemap_filter`, it gets all entries, and the entries that it
+        yields are requested. Such an entry counts as a sitemap if the last entry that the filter
+        has read is a sitemap.
+
+        Args:
+            reader: the reader of the file.
+            response: the response with the file.
         """
         entries: Iterable[SitemapEntry | None] = reader
         if type(self).sitemap_filter is not SitemapSpider.sitemap_filter:
@@ -576,18 +619,18 @@ class RobotsSitemapSpider(SitemapSpider):
                     yield request
 
     async def _may_read_on(self, request: Request | None, file: int) -> bool:
-        """Wait until fewer than GBOT_ROBOTS_SITEMAPS_AHEAD pages wait in a download slot.
+        """Wait until few requests for pages wait in the download slot of `request`.
 
-        There is no wait if the queue of the crawl is on disk or is not a queue of Scrapy, because
-        the pages then take no memory here.
+        Few means fewer than GBOT_ROBOTS_SITEMAPS_AHEAD. If the requests wait in a queue on disk, or
+        in a queue that is not Scrapy's, they need no memory, and this method does not wait.
 
         Args:
-            request: the last request that was made from the file. The slot is its slot.
-            file: the number of the file, in the order in which files were begun.
+            request: the last request that was made from the file.
+            file: the number of the file. The file that was begun first has the lowest number.
 
         Returns:
-            False if the crawl is closing. Reading must then end, because the requests for the rest
-            of the file would be lost.
+            True if the spider may read more of the file. False if the crawl closes. The spider must
+            then stop, because the requests for the rest of the file would be lost.
         """
         most = self._gbot.sitemaps_ahead
         backlog = pages_ahead(self.crawler)
@@ -600,7 +643,8 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> list[Request]:
         """Return the requests for the URLs of an entry.
 
-        The list is empty if the entry's last change was before `sitemap_since`.
+        An entry may have several URLs with `sitemap_alternate_links`. If its last change was before
+        `sitemap_since`, the list is empty.
         """
         locs = [entry["loc"]]
         if self.sitemap_alternate_links:
@@ -631,8 +675,16 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> Request | None:
         """Return the request for a URL that a sitemap lists.
 
-        Return None for a page that `sitemap_scope` or `sitemap_rules` exclude. As in Scrapy, the
-        patterns of the spider are matched against the URL before it is encoded.
+        If `sitemap_scope` or `sitemap_rules` exclude the page, return None. As in Scrapy, the
+        patterns in `sitemap_rules` and `sitemap_follow` are matched against the URL before it is
+        percent-encoded.
+
+        Args:
+            loc: the URL as it is written in the sitemap.
+            entry: the entry that contains the URL.
+            response: the response with the sitemap.
+            tally: the numbers of URLs in this sitemap, by stat.
+            is_sitemap: whether the URL is the URL of a sitemap and not of a page.
 
         Raises:
             Skipped: the crawl must not follow the URL, or `sitemap_follow` excludes the sitemap.
@@ -643,12 +695,13 @@ class RobotsSitemapSpider(SitemapSpider):
             if not follows_sitemap(self, whole):
                 raise Skipped("skipped/follow", url)
             tally.numbers["entries/sitemap"] += 1
-            # Pages have a higher priority, so that sitemaps are not read long before their pages.
+            # Requests for pages have the priority 0. Sitemaps have a lower one, so that the spider
+            # does not read many sitemaps before it requests their pages.
             request = Request(url, self._parse_sitemap, meta=meta, priority=-1)
             self._feed.check.note_checked(request, response.url)
             return request
-        # `sitemap_scope` and `sitemap_rules` may exclude most URLs of a file. Raising an exception
-        # for each of them would be slow.
+        # `sitemap_scope` and `sitemap_rules` may exclude most URLs of a file. Raising `Skipped` for
+        # each of them would be slow, so they are counted here.
         if self.sitemap_scope == "hosts" and not covers(self._scope, origin):
             tally.skip("skipped/host", url, "sitemap_scope = 'hosts'")
             return None
@@ -661,7 +714,11 @@ class RobotsSitemapSpider(SitemapSpider):
 
 
 def _name_of(file: Response) -> str:
-    """Return the name of a file for the log: the requested URL and, after a redirect, the last."""
+    """Return the URL of a file for the log.
+
+    After a redirect, this is the URL that was requested first, and the last one. For example,
+    "http://a.example/s.xml (redirected to https://a.example/s.xml)".
+    """
     asked_for = file.meta.get("redirect_urls", [file.url])[0]
     if asked_for == file.url:
         return file.url
@@ -671,23 +728,33 @@ def _name_of(file: Response) -> str:
 class _Tally:
     """Counts the URLs of one sitemap file, and adds the numbers to the stats from time to time.
 
-    A file may list 50,000 URLs. If each of them changed a stat and wrote a line to the log, that
+    A file may list 50,000 URLs. Changing a stat and writing a line to the log for each of them
     would take longer than reading the file.
+
+    Args:
+        crawler: the crawl.
+        file: the URL of the file, for the log.
+
+    Attributes:
+        numbers: the numbers that have not been added to the stats yet, by stat. The names of the
+            stats are without `gbot_robots/sitemaps/`.
     """
 
     def __init__(self, crawler: Crawler, file: str) -> None:
         self._crawler = crawler
-        self._file = file  # The name of the file in the log.
-        self.numbers: Counter[str] = Counter()  # Not in the stats yet.
-        self._new: Counter[str] = Counter()  # Skipped, not in the stats yet.
-        self._skipped: Counter[str] = Counter()  # All that were skipped and are in the stats.
-        self._first: dict[str, Skipped] = {}  # The first skipped URL, by stat.
+        self._file = file
+        self.numbers: Counter[str] = Counter()
+        # The numbers of skipped URLs that have not been added to the stats yet, and the numbers
+        # that have. Like `_first`, they are by `Skipped.stat`.
+        self._new: Counter[str] = Counter()
+        self._skipped: Counter[str] = Counter()
+        self._first: dict[str, Skipped] = {}  # The first URL that was skipped.
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Add the remaining numbers to the stats; log one line for each kind of skipped URL."""
+        """Add the remaining numbers to the stats. Log one line for each rule that skipped URLs."""
         self.count()
         for stat, first in self._first.items():
             others = self._skipped[stat] - 1
@@ -697,13 +764,13 @@ class _Tally:
             logger.debug("%s: %s%s", self._file, first, more)
 
     def skip(self, stat: str, url: str, rule: str) -> None:
-        """Count a URL that is not followed. The arguments are the same as for `Skipped`."""
+        """Count a URL that is skipped. The arguments are the same as for `Skipped`."""
         if stat not in self._first:
             self._first[stat] = Skipped(stat, url, rule)
         self._new[stat] += 1
 
     def count(self) -> None:
-        """Add the numbers to the stats."""
+        """Add the numbers to the stats, and begin to count from zero."""
         for stat in self._new:
             self.numbers[f"entries/{self._first[stat].reason}"] += self._new[stat]
         for name in self.numbers:
@@ -714,7 +781,7 @@ class _Tally:
 
 
 def _why_without(status: int, listed: Mapping[str, str], guessed: Mapping[str, str]) -> str:
-    """Return the reason why a host has no sitemap, in words.
+    """Return the reason why a host has no sitemap, as a text for the log.
 
     Args:
         status: the status code of the host's robots.txt.

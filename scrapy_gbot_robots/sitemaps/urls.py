@@ -1,7 +1,8 @@
-"""Checks the URLs that a crawl finds in robots.txt files and sitemaps, and the hosts of a crawl.
+"""Checks the URLs that a crawl finds in robots.txt files and sitemaps.
 
-The checks raise `Skipped` for a URL that the crawl must not follow. The module makes no network
-requests. The public suffix list is the copy that the library tldextract contains.
+If the crawl must not follow a URL, the checks raise `Skipped`. The module also reads the hosts that
+a user gives to `RobotsSitemapSpider`. It makes no network requests. For the public suffix list, it
+uses the copy in the library tldextract.
 Sources: the section "sitemap" of Google's robots.txt specification (absolute URLs that need not be
 encoded, on any host); sitemaps.org, "Sitemap file location"; `core.urls` and w3lib for the syntax
 of URLs.
@@ -31,11 +32,12 @@ from ..meta import CHECKED, SITEMAP
 from ..settings import GbotSettings
 from .reader import MOST_URL_CHARS, URL
 
-# The greatest number of nested sitemap indexes that may lead to a sitemap. sitemaps.org allows one.
+# A sitemap index may list further sitemap indexes, and these may list more. At most this number of
+# indexes may lead to a sitemap, one below the other. sitemaps.org allows one.
 MOST_LEVELS = 3
 
-# The rules by which a sitemap is skipped, in words for the log. Each key is the name of the stat
-# that counts the skipped sitemaps, without its beginning "gbot_robots/sitemaps/".
+# The rules by which a sitemap is skipped. A key with `gbot_robots/sitemaps/` before it is the name
+# of the stat that counts the sitemaps. The value is a description of the rule for the log.
 RULES = {
     "not_fed": "GBOT_ROBOTS_SITEMAPS, since the spider finds its pages in another way",
     "capped": "GBOT_ROBOTS_MAX_SITEMAPS",
@@ -60,7 +62,7 @@ _COMMON = (
     "/sitemap.txt",
 )
 
-# The public suffix list is read from disk on the first call.
+# This object reads the public suffix list from disk when it is first used.
 _SUFFIX_LIST = tldextract.TLDExtract(
     suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
 )
@@ -69,12 +71,14 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HAS_SCHEME = re.compile(rf"{_SCHEME.pattern}//")
 _UP_TO_PATH = re.compile(r"[^:]*://[^/?#]*")
 _PATH = re.compile(r"/(?!/)")
-# Control characters, line breaks, lone surrogates, and U+FFFD, which replaces undecodable bytes.
+# Control characters, line breaks, lone surrogates, and U+FFFD, which stands for bytes that could
+# not be decoded. A URL must not contain them.
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
 
 
-# A URL that w3lib's safe_url_string would leave unchanged, so that the slow function need not be
-# called. Group 1 is the URL up to the path ("https://example.org:8080"), group 2 is the scheme.
+# Matches URLs that w3lib's safe_url_string leaves unchanged, so that this slow function need not be
+# called for them. Group 1 is the URL up to the path, such as "https://example.org:8080". Group 2 is
+# the scheme.
 _ORDINARY = re.compile(
     r"((https?)://[a-z0-9.-]{1,255}(?::[0-9]{2,5})?)/[\w~!$%&()*+,;=:@./-]{0,2000}"
     r"(?:\?[\w~!$%&()*+,;=:@./?-]{1,2000})?",
@@ -83,38 +87,43 @@ _ORDINARY = re.compile(
 
 
 class Skipped(ValueError):  # noqa: N818  The name shows what became of the URL.
-    """Raised for a URL in a robots.txt or sitemap that the crawl does not follow.
+    """Raised for a URL in a robots.txt or sitemap that the crawl must not follow.
+
+    Args:
+        stat: the name of the stat that counts the URL if a robots.txt lists it, without
+            `gbot_robots/sitemaps/`; for example "skipped/host".
+        url: the URL.
+        rule: a description of the rule by which the URL is skipped. If it is "", `stat` is a key of
+            `RULES`, and the description is there.
 
     Attributes:
-        stat: the name of the stat that counts the URL if a robots.txt lists it, without the
-            beginning "gbot_robots/sitemaps/"; for example "skipped/host".
+        stat: the same as the argument `stat`.
     """
 
     def __init__(self, stat: str, url: str, rule: str = "") -> None:
-        """Make the exception. `rule` is the rule in words; by default, the words in `RULES`."""
         super().__init__(stat, url, rule)
         self.stat = stat
         self._url = url
         self._rule = rule
 
     def __str__(self) -> str:
-        """Return the rule and the URL, for a log line.
+        """Return the rule and the URL, for the log.
 
-        The text is made here and not in `__init__`, because most of these exceptions are never
-        logged.
+        Most of these exceptions are not logged. So the text is made only when it is needed.
         """
         return f"skipped by {self.rule}: {shown(self._url)}"
 
     @property
     def rule(self) -> str:
-        """The rule by which the URL is skipped, in words."""
+        """A description of the rule by which the URL is skipped."""
         return self._rule or RULES[self.stat]
 
     @property
     def reason(self) -> str:
-        """The last part of `stat`, for example "host" for "skipped/host".
+        """The last part of `stat`, such as "host" for "skipped/host".
 
-        URLs that a sitemap lists are counted in the stat `entries/REASON`.
+        If a sitemap lists the URL, it is counted in the stat `entries/REASON`, such as
+        `entries/host`.
         """
         return self.stat.rpartition("/")[2]
 
@@ -123,9 +132,9 @@ class FoundSitemap(NamedTuple):
     """A sitemap that a robots.txt lists.
 
     Attributes:
-        url: the URL of the sitemap, encoded, with the host in punycode.
+        url: the URL of the sitemap. It is percent-encoded, and its host is in punycode.
         robotstxt: the URL of the robots.txt.
-        line: the number of the sitemap line in the robots.txt; the first line is 1.
+        line: the number of the line in the robots.txt. The first line is 1.
     """
 
     url: str
@@ -134,10 +143,10 @@ class FoundSitemap(NamedTuple):
 
 
 class UrlCheck(NamedTuple):
-    """How a crawl checks the URLs that it finds in robots.txt files and sitemaps.
+    """Checks the URLs that a crawl finds in robots.txt files and sitemaps.
 
     Attributes:
-        schemes: the schemes that the crawl can fetch.
+        schemes: the URL schemes that the crawl can fetch, such as "https".
         hosts: the value of GBOT_ROBOTS_SITEMAPS_HOSTS.
         most: the value of GBOT_ROBOTS_MAX_SITEMAPS.
         denies_private: the value of GBOT_ROBOTS_DENY_PRIVATE.
@@ -150,7 +159,12 @@ class UrlCheck(NamedTuple):
 
     @classmethod
     def of(cls, gbot: GbotSettings, settings: BaseSettings) -> UrlCheck:
-        """Make the check from the plugin's settings `gbot` and Scrapy's `settings`."""
+        """Return the check for a crawl.
+
+        Args:
+            gbot: the plugin's settings.
+            settings: all settings of the crawl.
+        """
         handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
         schemes = frozenset(scheme for scheme in ("http", "https", "ftp") if handlers.get(scheme))
         return cls(schemes, gbot.sitemaps_hosts, gbot.max_sitemaps, gbot.deny_private)
@@ -158,20 +172,21 @@ class UrlCheck(NamedTuple):
     def choose(
         self, robots_url: str, robotstxt: RobotsTxt, before: Collection[str] = ()
     ) -> tuple[list[FoundSitemap], Counter[str], str]:
-        """Choose the sitemaps that a crawl may request from the list in a robots.txt.
+        """Return the sitemaps in a robots.txt that the crawl may request.
 
-        A malformed line does not affect the other lines.
+        A malformed Sitemap line does not affect the other lines.
 
         Args:
             robots_url: the URL of the robots.txt.
             robotstxt: the parsed robots.txt.
-            before: the URLs that earlier calls for this robots.txt have chosen. They are not chosen
-                again, and they count towards the limit GBOT_ROBOTS_MAX_SITEMAPS.
+            before: the URLs that earlier calls for this robots.txt have returned. They are not
+                returned again, and they count towards the limit GBOT_ROBOTS_MAX_SITEMAPS.
 
         Returns:
-            The chosen sitemaps; the number of sitemap lines for each stat; and a text about the
-            first skipped line, or "". The stat "found" counts each line with a new and valid URL,
-            even if its sitemap is skipped because of its host or because of the limit.
+            The sitemaps. Then the number of Sitemap lines for each stat, such as "found",
+            "duplicate" or a key of `RULES`. Then a text about the first line that was skipped, or
+            "". The stat "found" counts each line with a valid URL that no earlier line has. It also
+            counts a sitemap that is skipped because of its host, or because of the limit.
         """
         chosen: list[FoundSitemap] = []
         counts: Counter[str] = Counter()
@@ -197,7 +212,15 @@ class UrlCheck(NamedTuple):
         return chosen, counts, first_skipped
 
     def _check_number(self, url: str, number: int) -> None:
-        """Raise Skipped for `url` if `number` chosen sitemaps have reached the limit `most`."""
+        """Check that a robots.txt does not list too many sitemaps.
+
+        Args:
+            url: the URL of the next sitemap.
+            number: the number of sitemaps that were chosen before it.
+
+        Raises:
+            Skipped: `number` has reached GBOT_ROBOTS_MAX_SITEMAPS ("capped").
+        """
         if number >= self.most:
             raise Skipped("capped", url)
 
@@ -206,17 +229,19 @@ class UrlCheck(NamedTuple):
 
         Args:
             text: the URL as it is written in the file.
-            file_url: the URL of the file. A relative URL is resolved against it, as Scrapy 2.20
-                does. Without `file_url`, a relative URL is malformed.
+            file_url: the URL of the file. A relative URL is resolved against it, as in Scrapy 2.20.
+                If `file_url` is "", a relative URL counts as malformed.
 
         Returns:
-            The absolute URL; the URL to request, which is percent-encoded, with its host in
-            punycode and without user-info; and the origin.
+            The absolute URL before it is encoded. Then the URL to request, which is
+            percent-encoded, with its host in punycode and without user and password. Then the
+            origin.
 
         Raises:
-            Skipped: the crawl must not follow the URL, because it is not a valid URL with a host
-            ("malformed"), or the crawl cannot fetch its scheme ("scheme"), or it leads from a file
-            on a public host to a private host ("private").
+            Skipped: the crawl must not follow the URL. There are three possible reasons: it is not
+                a valid URL with a host ("malformed"); the crawl cannot fetch URLs of its scheme
+                ("scheme"); or, with GBOT_ROBOTS_DENY_PRIVATE, it leads from a file on a public host
+                to a private host ("private").
         """
         site = self._site_of_ordinary(text)
         if site is not None:
@@ -229,7 +254,7 @@ class UrlCheck(NamedTuple):
             raise Skipped("skipped/scheme", text)
         try:
             if scheme is None:
-                # `urljoin` is slow, so it is only called for relative URLs.
+                # `urljoin` is slow, so it is called only for relative URLs.
                 whole = urljoin(file_url, whole)
             origin = Origin.of(whole)
             path = _UP_TO_PATH.sub("", whole, count=1)
@@ -246,26 +271,30 @@ class UrlCheck(NamedTuple):
         return whole, url, origin
 
     def _site_of_ordinary(self, text: str) -> Origin | None:
-        """Return the origin of a URL that needs no further check; None for any other URL."""
+        """Return the origin of `text` if it is a URL of the usual form, which needs no more checks.
+
+        For any other text, return None.
+        """
         ordinary = _ORDINARY.fullmatch(text)
         if ordinary is None or ordinary[2] not in self.schemes or self.denies_private:
             return None
         return _site_of(ordinary[1])
 
     def below(self, url: str, file: Response) -> dict[str, Any]:
-        """Check a sitemap that `file` lists; return the value of `meta.SITEMAP` for its request.
+        """Check a sitemap that `file` lists. Return the value of `meta.SITEMAP` for its request.
 
-        The value contains the URL of `file` and the number of nested sitemap indexes.
+        This value contains the URL of `file`, and the number of sitemap indexes above the sitemap.
 
         Args:
             url: the URL of the sitemap.
             file: the response with a sitemap index, or with a robots.txt that the spider's code
-                reads. A robots.txt does not count as a level. If the spider itself has
+                reads. A robots.txt does not count as a sitemap index. If the spider itself has
                 requested the robots.txt, the sitemap may be on any host.
 
         Raises:
-            Skipped: the crawl must not follow the sitemap ("host", "loopback" or "depth"). The
-            depth is limited, because some sitemap indexes lead to further indexes without end.
+            Skipped: the crawl must not request the sitemap ("host", "loopback" or "depth"). The
+                number of indexes above a sitemap is limited, because some indexes lead to further
+                indexes without end.
         """
         source = file.meta.get(SITEMAP, {})
         self.check_host(url, source.get("robotstxt"))
@@ -280,19 +309,25 @@ class UrlCheck(NamedTuple):
     def note_checked(self, request: Request, file_url: str) -> None:
         """Mark the request for a sitemap as checked, so that its URL is not checked again.
 
-        With GBOT_ROBOTS_DENY_PRIVATE, the request is not marked if the sitemap is on another host
-        than the file at `file_url` that lists the sitemap. The addresses of that other host must
-        still be looked up.
+        With GBOT_ROBOTS_DENY_PRIVATE, the request is marked only if the sitemap is on the same host
+        as the file that lists it. For any other host, a middleware still has to look up the IP
+        addresses.
+
+        Args:
+            request: the request for the sitemap. Its meta is changed.
+            file_url: the URL of the file that lists the sitemap.
         """
         if self.denies_private and _host_of(request.url) != _host_of(file_url):
             return
         request.meta[CHECKED] = request.url
 
     def check_host(self, url: str, robots_url: str | None) -> None:
-        """Check whether the sitemap at `url` may be on its host.
+        """Check that a robots.txt may list a sitemap on the host of `url`.
 
-        `robots_url` is the URL of the robots.txt that lists the sitemap. If it is None, the sitemap
-        may be on any host.
+        Args:
+            url: the URL of the sitemap.
+            robots_url: the URL of the robots.txt that lists the sitemap. If it is None, the sitemap
+                may be on any host.
 
         Raises:
             Skipped: GBOT_ROBOTS_SITEMAPS_HOSTS does not allow this host ("host").
@@ -308,15 +343,18 @@ class UrlCheck(NamedTuple):
 
 
 def check_machine(url: str, found_at: str) -> None:
-    """Check that the sitemap at `url` is not on loopback, unless a local file lists it.
+    """Check that a file from the network does not lead to the machine on which the crawl runs.
 
-    A program that makes robots.txt files may write "http://localhost/sitemap.xml" if it was not
-    configured with the address of the site. The crawl must not fetch such a URL from the machine
-    on which it runs. In a file on loopback or on disk, the URL may be correct.
+    If a site's software does not know its own address, its robots.txt may list
+    "http://localhost/sitemap.xml". The crawl must not fetch this URL from its own machine. But if
+    the file that lists the URL is itself on loopback or on disk, the URL may be correct.
+
+    Args:
+        url: the URL of a sitemap.
+        found_at: the URL of the file that lists the sitemap.
 
     Raises:
-        Skipped: the sitemap is on loopback, and the file at `found_at`, which lists the sitemap, is
-        on another host ("loopback").
+        Skipped: the sitemap is on loopback, and the file that lists it is not ("loopback").
     """
     finder = _host_of(found_at)
     if finder and is_this_machine(Origin.of(url).host) and not is_this_machine(finder):
@@ -333,7 +371,7 @@ def _host_of(url: str) -> str:
 
 @lru_cache(1_000)
 def _site_of(written: str) -> Origin | None:
-    """Return the origin `written`, or None if `written` is not an origin in normal form."""
+    """Return the origin whose normal form is the text `written`, or None if there is none."""
     with suppress(ValueError):
         origin = Origin.of(written)
         if str(origin) == written:
@@ -344,7 +382,7 @@ def _site_of(written: str) -> Origin | None:
 def _domain_of(host: str) -> str:
     """Return the registered domain of `host`, such as "example.co.uk" for "www.example.co.uk".
 
-    If `host` has none, for example because it is an IP address, return `host` itself.
+    If `host` has no registered domain, for example because it is an IP address, return `host`.
     """
     parts = _SUFFIX_LIST.extract_str(host)
     if not parts.domain or not parts.suffix:
@@ -358,9 +396,10 @@ def _domain_of(host: str) -> str:
 def origins_of(text: str) -> tuple[Origin, ...]:
     """Return the origins to try for a host that a user has given, in the order of the attempts.
 
-    The host is written as `example.org`, as `example.org:8080` or as any URL on the host. A URL has
-    one origin. Without a scheme, https is tried before http. If the port does not end with 443,
-    http is tried first, because a server without TLS may never answer a TLS handshake.
+    The user writes a host as `example.org`, as `example.org:8080` or as any URL on the host. For a
+    URL, the result is only its own origin. Without a scheme, https is tried first and then http.
+    But for a port that does not end with 443, such as 8080, http is tried first. A server that does
+    not use TLS might never answer the attempt with https.
 
     Raises:
         ValueError: `text` is not a host.
@@ -369,19 +408,24 @@ def origins_of(text: str) -> tuple[Origin, ...]:
         return (Origin.of(text),)
     https = Origin.of(f"https://{text}")
     http = Origin.of(f"http://{text}")
-    if str(https.port).endswith("443"):  # 443 is the default, and 8443 is often used.
+    if str(https.port).endswith("443"):  # The default port of https is 443. 8443 is common, too.
         return https, http
     return http, https
 
 
 def scope_of(hosts: Iterable[str]) -> frozenset[str]:
-    """Return the scope of a crawl, as a set of hosts for the function `covers`.
+    """Return the scope of a crawl, which is the set of hosts on which it may request pages.
 
-    The scope is the hosts, with and without "www.", and their subdomains. If a public suffix
-    follows "www.", as in www.gov.uk, only the host itself and its subdomains are in scope, because
-    unrelated owners have sites under the suffix. Ports count: "example.org:8080" is not in the
-    scope of "example.org". A text that is not a valid host is ignored here, because the spider's
-    `start` reports it.
+    For the host "www.example.org", the scope contains "example.org". It covers all subdomains of
+    "example.org" (see `covers`), so it also covers "www.example.org". But if the rest after "www."
+    is a public suffix, as in "www.gov.uk", the scope contains the whole host, because the sites
+    below a public suffix belong to unrelated owners. The port matters: the scope of "example.org"
+    does not cover "example.org:8080".
+
+    A text that is not a valid host is ignored here. The spider's `start` reports it.
+
+    Args:
+        hosts: the hosts that a user has given to the spider.
     """
     scope = set()
     for text in hosts:
@@ -396,7 +440,7 @@ def scope_of(hosts: Iterable[str]) -> frozenset[str]:
 
 @lru_cache(1_000)
 def covers(scope: frozenset[str], origin: Origin) -> bool:
-    """Return whether the host of `origin` is in `scope`, or is a subdomain of a host in `scope`."""
+    """Return whether the host of `origin` is in `scope` or is a subdomain of a host in `scope`."""
     place = _place(origin)
     while place and place not in scope:
         place = place.partition(".")[2]
@@ -404,15 +448,16 @@ def covers(scope: frozenset[str], origin: Origin) -> bool:
 
 
 def _place(origin: Origin) -> str:
-    """Return the host, with the port if the port is not the default of the scheme."""
+    """Return the host of `origin`, with the port unless it is the default port of the scheme."""
     return str(origin).partition("://")[2]
 
 
 def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iterator[str]:
-    """Yield the hosts in `hosts`, then the hosts in the file `path`.
+    """Yield the hosts in `hosts`, then the hosts in the file at `path`.
 
-    `hosts` is a list, or a text with commas or white space between the hosts. The file is in UTF-8
-    and has one host on each line. In the file, "#" begins a comment.
+    Args:
+        hosts: a list of hosts, or a text with commas or white space between the hosts.
+        path: the path of a file in UTF-8 with one host on each line. "#" begins a comment.
 
     Raises:
         OSError: the file cannot be read.
@@ -426,14 +471,16 @@ def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iter
 
 
 def guesses_of(guess: Any) -> tuple[str, ...]:
-    """Return the paths at which the spider looks for a sitemap that no robots.txt lists.
+    """Return the paths that the spider tries on a host whose robots.txt lists no sitemap.
 
-    `guess` is the spider's `sitemap_guess`. True, or a text such as "yes", means /sitemap.xml.
-    False, or a text such as "no", means no path. "common" means the usual paths of software.
-    Anything else is a list of paths, or a text with commas between paths.
+    Args:
+        guess: the spider's `sitemap_guess`. True, or a text such as "yes", means "/sitemap.xml".
+            False, or a text such as "no", means that no path is tried. "common" means seven paths
+            that software often uses. Any other value is a list of paths, or a text with commas
+            between paths.
 
     Raises:
-        ValueError: `guess` contains something that is not a path.
+        ValueError: `guess` contains a text that is not a path.
     """
     word = str(guess or "no").strip().lower()
     if word in {"1", "true", "yes", "on"}:
