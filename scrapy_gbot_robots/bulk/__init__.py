@@ -1,8 +1,9 @@
 """Judge many URLs at once, and read lists of URLs.
 
-This package uses the same code as a crawl (`core` and `policy`), so its answers are the answers of
-a crawl. `judge` does not need another package; `judge_arrow` needs pyarrow.
-Source: the sources of `core` and `policy`.
+To *judge* a URL means to decide whether a crawler may fetch it. This package uses the same code as
+a crawl (`core` and `policy`), so it comes to the same results. `judge_arrow` needs pyarrow, and
+`judge` needs no other package.
+Source: the modules of `core` and `policy` name the sources of the rules.
 """
 
 from .arrow import judge_arrow as judge_arrow

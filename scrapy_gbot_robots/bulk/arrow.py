@@ -1,7 +1,7 @@
 """Judge the URLs in an Arrow record batch. This module needs pyarrow.
 
-`judge_arrow` takes a record batch and returns a record batch, so Spark, Ray and Dask can call it
-for each batch of a table.
+To *judge* a URL means to decide whether a crawler may fetch it. `judge_arrow` takes a record batch
+and returns a record batch. So Spark, Ray and Dask can call it for each batch of a table.
 """
 
 from __future__ import annotations
@@ -30,25 +30,27 @@ def judge_arrow(
     """Judge the URL in each row of a batch by the robots.txt in the same row.
 
     Args:
-        batch: the rows. Its columns are `url` (text, the URL of a page), `body` (binary or text)
-            and `status` (a whole number, or its digits as text). `body` and `status` are from the
-            response for the robots.txt of the URL. A null `status` means that no response came. If
-            there is no column `status`, each body was served with status 200, and a null body means
-            that no response came. Other columns are kept.
-        user_agents: one crawler or several: product tokens, User-Agent headers or `UserAgent`.
-        unreachable: as the setting GBOT_ROBOTS_UNREACHABLE.
-        access_denied: as the setting GBOT_ROBOTS_ACCESS_DENIED.
-        soft_404: as the setting GBOT_ROBOTS_SOFT_404.
+        batch: the rows. The column `url` (text) has the URL of a page. The columns `status` and
+            `body` have the response for the robots.txt of this URL. `status` is a whole number, or
+            a text of digits. It is null if no response came. `body` is binary or text. If there is
+            no column `status`, each body counts as served with status 200, and a null body means
+            that no response came. All other columns are kept.
+        user_agents: one crawler or a list of crawlers. A crawler is a product token, a User-Agent
+            header or a `UserAgent`.
+        unreachable: a value of the setting GBOT_ROBOTS_UNREACHABLE.
+        access_denied: a value of the setting GBOT_ROBOTS_ACCESS_DENIED.
+        soft_404: a value of the setting GBOT_ROBOTS_SOFT_404.
 
     Returns:
-        The batch without `body`, and with a column (int8) for each crawler, named by its product
-        token. An answer is 0 (no), 1 (yes), 2 (not now, because the robots.txt is unreachable) or
-        null (the text is not an http, https or ftp URL).
+        The batch without the column `body`, and with a new column (int8) for each crawler. The name
+        of the new column is the product token of the crawler. Its values are 0 (the crawler may not
+        fetch the URL), 1 (it may), 2 (it must wait, because the robots.txt is unreachable) and null
+        (the text is not an http, https or ftp URL).
 
     Raises:
         BulkError: a column is missing or occurs twice, `url` or `body` is neither text nor binary,
-            or a column has the name of a crawler. BulkError is a ValueError.
-        ValueError: a value is not valid for its setting.
+            or a column of `batch` has the name of a crawler. BulkError is a ValueError.
+        ValueError: one of the three settings has a wrong value.
         TypeError: `batch` is not a record batch (a table is not one), or a status is not a number.
     """
     import pyarrow as pa  # noqa: PLC0415
@@ -71,7 +73,7 @@ def judge_arrow(
         soft_404=soft_404,
     )
     for crawler in answers:
-        if crawler in names:  # The answers would hide that column.
+        if crawler in names:  # The batch would then have two columns with the same name.
             raise BulkError(
                 f"the batch has a column {crawler!r}, which is the name of a crawler: rename it"
             )
@@ -81,9 +83,12 @@ def judge_arrow(
 
 
 def _bytes_in(batch: pa.RecordBatch, name: str) -> list[bytes | None]:
-    """Return the values of a column as bytes. Equal values, such as bodies, are one object.
+    """Return the values of a column as bytes. Equal values become the same object.
 
-    Raises BulkError if the column contains neither text nor bytes.
+    Many rows may have the same body, so this saves memory.
+
+    Raises:
+        BulkError: the column contains neither text nor bytes.
     """
     column = batch[name]
     try:

@@ -1,9 +1,14 @@
-"""Judge many URLs, if the responses to the requests for their robots.txt files are known.
+"""Judge many URLs for which the responses with their robots.txt files are known.
 
-As in a crawl, the policy decides what a status code or a failure means. Many sites serve the same
-robots.txt, and pages of many sites have the same paths. So a robots.txt is read once for all sites
-that serve it, and each path is judged once. The rules come from policy/outages.py and
-core/rules.py, which name their sources.
+To *judge* a URL means to decide whether a crawler may fetch it. The result is an *answer*, which is
+one of the numbers NO, YES, UNREACHABLE and NO_URL. As in a crawl, the policy (policy/outages.py)
+decides what a status code or a failed fetch means. It makes a *decision* for each origin: full
+allow (every URL is allowed), full disallow (no URL is allowed), or rules (the rules of the
+robots.txt decide).
+
+Many sites serve the same robots.txt, and many sites have pages with the same paths. So a robots.txt
+is parsed only once for all sites that serve it, and each path is judged only once for these sites.
+Sources: policy/outages.py and core/rules.py name them.
 """
 
 from __future__ import annotations
@@ -32,8 +37,8 @@ from ..policy.web_pages import wall_of
 
 NO = 0
 YES = 1
-UNREACHABLE = 2  # The crawler must wait until the robots.txt is reachable.
-NO_URL = 3  # The text is not a URL with an origin.
+UNREACHABLE = 2  # The robots.txt is unreachable, so the crawler must wait.
+NO_URL = 3  # The text is not an http, https or ftp URL.
 
 _MEANING = (NO, YES, UNREACHABLE, None)
 _BYTES = (bytes, bytearray, memoryview)
@@ -42,30 +47,36 @@ _MOST_KEPT = 16  # A `Judge` keeps the rules of at most this many robots.txt fil
 _BEHIND_SCHEME = len("https://")
 
 _NO_URL = Verdict(False, None, "not a URL")
-_ANY_SITE = "http://example.com"  # This and a path make a URL.
+_ANY_SITE = "http://example.com"  # It makes a URL of a path, for a function that takes a URL.
 
 
 class BulkError(ValueError):
-    """An error for a list of URLs or a batch that cannot be used. The message has the reason."""
+    """Raised if a list of URLs or a batch cannot be used. Its text contains the reason."""
 
 
 # One decision for all URLs, or a decision for each origin.
 Decisions: TypeAlias = Decision | Mapping[Origin, Decision]
+# The response with a robots.txt: a status and a body, or a body that was served with status 200, or
+# None if no response came.
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
-# The basis of a site is the text of its robots.txt, or one answer for all its URLs.
+# The basis is what the answers for a site follow from: the text of its robots.txt or, if the rules
+# of a robots.txt do not decide, one answer for all its URLs.
 _Basis: TypeAlias = bytes | int
-# A key is a path or a URL. A value contains the answers for all crawlers, one byte for each.
+# A key is a path or a URL. Its value has one byte for each crawler, which is the answer.
 _Answers: TypeAlias = "dict[str, bytes]"
 Agent: TypeAlias = "str | bytes | UserAgent"
 
 
 def origins_of(urls: Sequence[str]) -> set[Origin]:
-    """Return the set of the origins of `urls`. A text that is not a URL is left out."""
+    """Return the origins of `urls`. A text that is not a URL is ignored."""
     return set(filter(None, map(_origin_of, urls)))
 
 
 def _origin_of(url: str) -> Origin | None:
-    """Return the origin to which a client sends a request for `url`; None if there is none."""
+    """Return the origin to which a client would send a request for `url`, or None.
+
+    The origin is None if `url` is not a URL even after it is written as a client sends it.
+    """
     try:
         return Origin.of(url)
     except ValueError:
@@ -75,16 +86,18 @@ def _origin_of(url: str) -> Origin | None:
 
 @dataclass(eq=False)
 class Judge:
-    """An object that judges URLs for several crawlers.
+    """Judges URLs for one or more crawlers.
 
-    The object keeps the rules of the robots.txt files that it has read, up to a limit.
+    It keeps the rules of the last robots.txt files that it has parsed, so that it can use them
+    again.
 
     Args:
         crawlers: the crawlers.
-        policy: the policy for an origin without a response.
-        max_bytes: the greatest number of bytes of a robots.txt that are read; None means no limit.
-        overrides: the user's overrides. Overrides that are in force at `now` are applied.
-        now: the time, in seconds since the epoch.
+        policy: the policy. It decides for an origin if there is no decision for it.
+        max_bytes: at most this number of bytes of a robots.txt is read. None means no limit.
+        overrides: the user's overrides (GBOT_ROBOTS_OVERRIDES). An override is applied if `now` is
+            not after its last day.
+        now: the time in seconds since the epoch.
     """
 
     crawlers: Sequence[UserAgent]
@@ -98,13 +111,19 @@ class Judge:
     def judged(self, urls: Sequence[str], robots: Decisions) -> list[bytearray]:
         """Return the answers for `urls`, as one bytearray for each crawler.
 
-        A bytearray contains one answer for each URL, in the order of `urls`. `robots` is one
-        decision for all URLs, or a mapping from origins to decisions.
+        The *basis* of a site is the text of its robots.txt or, if the rules of a robots.txt do not
+        decide, one answer for all its URLs. The URLs of all sites with the same basis are judged
+        together. So if 1,000 sites serve the same robots.txt, the path "/about" is judged only once
+        for all of them. Some URLs have no basis, for example because an override applies to them.
+        `explained` judges each of these URLs separately.
 
-        The basis of a site is the text of its robots.txt, or one answer for all its URLs. All URLs
-        of all sites with the same basis are judged together, and each path is judged only once.
-        Some URLs have no basis, for example because an override applies to them. Each of these URLs
-        is judged separately, by `explained`.
+        Args:
+            urls: the URLs.
+            robots: one decision for all URLs, or a mapping from origins to decisions.
+
+        Returns:
+            A bytearray for each crawler. It contains an answer for each URL, in the order of
+            `urls`.
         """
         allowed = bytes([YES]) * len(self.crawlers)
         answers_by_basis: defaultdict[_Basis | None, _Answers] = defaultdict(dict)
@@ -117,7 +136,7 @@ class Judge:
             site = sites.get(beginning)
             if site is None:
                 basis = self._basis(beginning, robots)
-                # The key of an answer is the path, or the whole URL if there is no basis.
+                # Usually the key of an answer is the path. If the URL has no basis, it is the URL.
                 begin = 0 if basis is None else len(beginning) - 1
                 site = sites[beginning] = answers_by_basis[basis], begin
             answers, begin = site
@@ -137,11 +156,11 @@ class Judge:
         return [row_by_row[number :: len(allowed)] for number in range(len(allowed))]
 
     def _basis(self, beginning: str, robots: Decisions) -> _Basis | None:
-        """Return the basis of all URLs that begin with `beginning`; None if they have no basis.
+        """Return the basis of all URLs that begin with `beginning`, or None.
 
-        The URLs have no basis if an override applies to them, or if they may belong to several
-        sites. They belong to one site if `beginning` consists of scheme, authority and a slash, and
-        if clients send `beginning` as written.
+        It is None if an override applies to these URLs, or if they may belong to different sites.
+        All of them belong to one site if `beginning` consists of scheme, authority and a slash, as
+        "https://example.com/" does, and if a client does not change it before it sends it.
         """
         if prefix_of(beginning) != beginning or as_sent(beginning) != beginning:
             return None
@@ -151,10 +170,12 @@ class Judge:
         return _basis_of(self._decision(origin, robots))
 
     def _judge_paths(self, answers: _Answers, basis: _Basis) -> None:
-        """Set the answers for paths. Before the call, every answer is YES.
+        """Set the answers for the paths of all sites that have the same basis.
 
-        `basis` is one answer for all paths, or the text of a robots.txt. If it is a text, the
-        answer becomes NO for each path that the rules in the text disallow.
+        Args:
+            answers: the paths, with the answer YES for every crawler. The answers are changed.
+            basis: one answer for all paths, or the text of a robots.txt. If it is a text, the
+                answer becomes NO for each path that its rules disallow.
         """
         if isinstance(basis, int):
             paths_by_crawler = [set(answers)] * len(self.crawlers)
@@ -165,7 +186,7 @@ class Judge:
             answer = NO
         for number, paths in enumerate(paths_by_crawler):
             for path in paths:
-                # A robots.txt itself is never disallowed (RFC 9309 2.2.2).
+                # No rule can disallow the robots.txt itself (RFC 9309 2.2.2).
                 if path.startswith(ROBOTS_PATH) and origin_of_robots_txt(_ANY_SITE + path):
                     continue
                 of_crawlers = bytearray(answers[path])
@@ -173,7 +194,7 @@ class Judge:
                 answers[path] = bytes(of_crawlers)
 
     def explained(self, url: str, robots: Decisions) -> list[tuple[int, Verdict]]:
-        """Return a pair for each crawler: the answer for a URL, and the verdict behind it."""
+        """Return, for each crawler, the answer for a URL and the verdict with its reason."""
         origin = _origin_of(url)
         if origin is None:
             return [(NO_URL, _NO_URL)] * len(self.crawlers)
@@ -193,7 +214,8 @@ class Judge:
     def _decision(self, origin: Origin, robots: Decisions) -> Decision:
         """Return the decision for `origin`.
 
-        If `robots` has no decision for `origin`, the policy decides as if no response had come.
+        If `robots` contains no decision for `origin`, the policy decides as if no response for its
+        robots.txt had come.
         """
         if isinstance(robots, Decision):
             return robots
@@ -205,7 +227,7 @@ class Judge:
     def _rules(self, body: bytes) -> list[Rules]:
         """Return the rules of a robots.txt for each crawler.
 
-        The text is parsed only if the rules were not kept from an earlier call.
+        The robots.txt is parsed only if its rules are not kept from an earlier call.
         """
         rules = self._rules_read.get(body)
         if rules is None:
@@ -218,20 +240,22 @@ class Judge:
 
 
 def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
-    """Return the decision of the policy on an origin, from one response for its robots.txt.
+    """Return the decision of the policy for an origin, from the response for its robots.txt.
 
     Args:
-        status: the status code; None if no response came.
-        body: the body without content coding.
+        status: the status code of the response; None if no response came.
+        body: the body of the response, without content codings.
         policy: the policy.
     """
     outcome: Outcome = Unreachable("no answer")
     if status is not None:
-        # A wall is a page of a bot protection in place of the robots.txt. If the policy for denied
-        # access is "allow", a wall allows everything. The text of a wall has no rules, so reading
-        # it as a robots.txt allows everything as well.
+        # A bot wall is a page that a protection service sends in place of the robots.txt. With the
+        # setting GBOT_ROBOTS_ACCESS_DENIED = "allow", a bot wall means that everything is allowed.
+        # Then it need not be recognised here, because the page contains no rules, and so a wall
+        # that is read as a robots.txt allows everything as well.
         has_wall = policy.access_denied != "allow" and wall_of(status, {}, body) != ""
-        if meaning_of(status) is Fetched and not has_wall:  # a short cut for most responses
+        # For most responses, this short way gives the same decision as the code below.
+        if meaning_of(status) is Fetched and not has_wall:
             copy = Copy(Kind.RULES, status, "", body, False, "", 0.0, 0.0)
             return Decision(State.RULES, "", False, 0.0, 0.0, copy)
         outcome = outcome_of(status, "", body, soft_404=policy.soft_404, proxy="", headers={})
@@ -239,14 +263,17 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
 
 
 def _text_of(decision: Decision) -> bytes:
-    """Return the text of the robots.txt whose rules decide; b"" if no rules decide."""
+    """Return the text of the robots.txt whose rules decide; b"" if rules do not decide."""
     if decision.state is not State.RULES or decision.copy is None:
         return b""
     return decision.copy.body
 
 
 def _basis_of(decision: Decision) -> _Basis:
-    """Return the text of the robots.txt whose rules decide, or one answer for all URLs."""
+    """Return the text of the robots.txt whose rules decide.
+
+    If rules do not decide, return the answer for all URLs of the site: YES, NO or UNREACHABLE.
+    """
     if decision.state is State.RULES:
         return _text_of(decision)
     if decision.state is State.FULL_ALLOW:
@@ -279,26 +306,28 @@ def judge(
 
     Args:
         urls: absolute URLs, in any order.
-        robots: the responses to the requests for robots.txt: a mapping from origins (`Origin`, or
-            any URL of the origin), or a list with a response for each URL. A response is a status
-            and a body, or a body that was served with status 200, or None if no response came. A
-            status may be text, such as "200". If an origin is missing, no response came.
-        user_agents: one crawler or several: product tokens, User-Agent headers or `UserAgent`.
-        unreachable: as the setting GBOT_ROBOTS_UNREACHABLE.
-        access_denied: as the setting GBOT_ROBOTS_ACCESS_DENIED.
-        soft_404: as the setting GBOT_ROBOTS_SOFT_404.
-        max_bytes: how many bytes of a robots.txt are read; None means no limit.
+        robots: the responses with the robots.txt files. This is a mapping from origins to
+            responses, or a list with a response for each URL in `urls`. In a mapping, a key is an
+            `Origin` or any URL of the origin, and a missing origin means that no response came. A
+            response is a status and a body, or a body that was served with status 200, or None if
+            no response came. A status may be a text such as "200".
+        user_agents: one crawler or a list of crawlers. A crawler is a product token, a User-Agent
+            header or a `UserAgent`.
+        unreachable: a value of the setting GBOT_ROBOTS_UNREACHABLE.
+        access_denied: a value of the setting GBOT_ROBOTS_ACCESS_DENIED.
+        soft_404: a value of the setting GBOT_ROBOTS_SOFT_404.
+        max_bytes: at most this number of bytes of a robots.txt is read. None means no limit.
 
     Returns:
-        A list of answers for each crawler, in the order of `urls`. The key is the crawler's product
-        token, or "*" for a crawler without a token. An answer is None if the text is not an http,
-        https or ftp URL.
+        A dict with a list of answers for each crawler, in the order of `urls`. The key is the
+        product token of the crawler, or "*" for a crawler without a token. If the text is not an
+        http, https or ftp URL, the answer is None.
 
     Raises:
-        ValueError: a key of `robots` has no origin, the columns differ in length, or a value is not
-            valid for its setting.
-        TypeError: `urls` or `robots` is one text or None, a status is not a number, or a value of
-            `robots` has another type.
+        ValueError: a key of `robots` is not a URL, the lists differ in length, or one of the
+            settings has a wrong value.
+        TypeError: `urls` or `robots` is a single text or None, a status is not a number, or a
+            response in `robots` has a wrong type.
     """
     _check_columns(urls, robots)
     several = [user_agents] if isinstance(user_agents, (str, bytes, UserAgent)) else user_agents
@@ -322,7 +351,11 @@ def judge(
 
 
 def _check_columns(urls: object, robots: object) -> None:
-    """Raise TypeError if a column is not a list, or is one text."""
+    """Check the types of the arguments of `judge`.
+
+    Raises:
+        TypeError: `urls` or `robots` is a single text or None.
+    """
     if isinstance(urls, (str, bytes)) or not isinstance(urls, Iterable):
         raise TypeError(f"urls is a list of URLs, not one {type(urls).__name__}")
     if isinstance(robots, (str, *_BYTES)) or not isinstance(robots, Sized):
@@ -333,7 +366,7 @@ def _check_columns(urls: object, robots: object) -> None:
 
 
 def _crawler_of(user_agent: Agent) -> UserAgent:
-    """Return the crawler that `user_agent` is or names."""
+    """Return `user_agent` as a `UserAgent`."""
     if isinstance(user_agent, UserAgent):
         return user_agent
     return UserAgent.of(user_agent)
@@ -344,8 +377,13 @@ def _judged_by_rows(
 ) -> list[bytearray]:
     """Return the answers for `urls`, as one bytearray for each crawler.
 
-    `robots` has one response for each URL. Raises ValueError if `urls` and `robots` differ in
-    length.
+    Args:
+        judge_of_all: the judge for all crawlers.
+        urls: the URLs.
+        robots: a response for each URL.
+
+    Raises:
+        ValueError: `urls` and `robots` differ in length.
     """
     if len(robots) != len(urls):
         raise ValueError(
@@ -367,7 +405,8 @@ def _judged_by_rows(
 def _response_in(robots: Robots) -> tuple[int | None, bytes]:
     """Return the status and the body of a response. The status is None if no response came.
 
-    Raises TypeError if `robots` is not a response.
+    Raises:
+        TypeError: `robots` is not a response.
     """
     if _is_missing(robots):
         return None, b""
@@ -383,16 +422,19 @@ def _response_in(robots: Robots) -> tuple[int | None, bytes]:
 
 
 def _is_missing(value: object) -> bool:
-    """Return whether `value` is None, or NaN, which means None in a data frame."""
+    """Return whether `value` is None or NaN. A data frame may contain NaN in place of None."""
     return value is None or (isinstance(value, float) and isnan(value))
 
 
 def _status_of(status: object) -> int | None:
-    """Return a status as a number; None if there was no response.
+    """Return a status as a number; None if no response came.
 
-    Some tables contain a status as text or as a float. Raises TypeError for anything else.
+    Some tables contain a status as a text or as a float.
+
+    Raises:
+        TypeError: `status` has any other type or form.
     """
-    if type(status) is int:  # the usual type
+    if type(status) is int:
         return status
     if _is_missing(status):
         return None
@@ -403,9 +445,9 @@ def _status_of(status: object) -> int | None:
 
 
 def _url_text(url: object) -> str:
-    """Return a URL as text; "", which is not a URL, for a value that is neither text nor bytes."""
+    """Return a URL as a text. If `url` is neither text nor bytes, return "", which is not a URL."""
     if isinstance(url, str):
         return url
     if isinstance(url, bytes):
         return as_text(url)
-    return ""  # for example None or NaN
+    return ""  # `url` is None or NaN, for example.

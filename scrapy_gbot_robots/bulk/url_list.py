@@ -1,9 +1,13 @@
 """Read lists of URLs piece by piece, in bounded memory.
 
-A list has one of three formats. CSV has a first line that names the columns, and a column `url`.
-JSON lines are objects with a key `url`. Text has one URL on each line. The name of a list ends with
-.csv or .jsonl; a list with any other name is text. Bytes that are not UTF-8 are percent-encoded, as
-in rules.
+A list is a file in one of three formats:
+
+1. A file whose name ends with ".csv" is CSV. Its first line contains the names of the columns, and
+   one of them is `url`.
+2. A file whose name ends with ".jsonl" has a JSON object on each line, with a key `url`.
+3. Any other file has one URL on each line.
+
+Bytes that are not UTF-8 are percent-encoded, as in the rules of a robots.txt.
 Sources: RFC 4180; https://jsonlines.org.
 """
 
@@ -19,41 +23,45 @@ from typing import Any, TypeAlias
 from ..core.urls import as_text
 from .judging import BulkError
 
-Row: TypeAlias = "dict[str, Any]"  # cells by the names of their columns
+Row: TypeAlias = "dict[str, Any]"  # the cells of a row, by the names of their columns
 
 URL = "url"
-MAX_URL = 16_384  # characters
+MAX_URL = 16_384  # the greatest length of a URL in characters
 
-_BLOCK = 131_072  # bytes that are read at a time
-_MOST_LINE = 2**20  # bytes
+_BLOCK = 131_072  # the number of bytes that are read at a time
+_MOST_LINE = 2**20  # the greatest length of a line in bytes
 _BOM = b"\xef\xbb\xbf"
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # byte-order marks
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the byte order marks of UTF-16
 
 
 class UrlList:
-    """A list of URLs while it is read.
+    """Reads a list of URLs.
+
+    Args:
+        file: the open file.
+        name: the name of the file. Its ending determines the format, and error messages contain it.
 
     Attributes:
-        names: the columns in the first line of the list, in their order. They are known after the
-            first piece was read. Later objects of JSON lines may have other keys.
-        left_out: how many rows have no URL, or a URL of more than `MAX_URL` characters. The caller
-            adds the rows whose text is not a URL.
+        names: the names of the columns, in the order of the file. In a file of JSON objects, these
+            are the keys of the first object. They are known after the first piece was read.
+        left_out: the number of rows that have no URL, or a URL of more than `MAX_URL` characters.
+            The caller adds the number of rows whose text is not a URL.
     """
 
     def __init__(self, file: Any, name: str) -> None:
-        """Prepare to read an open file. `name` determines the format, and is used in messages."""
         self._file = file
         self._name = name
         self.names = [URL]
         self.left_out = 0
         self._number = 0  # the number of the last line that was read
-        # True after the last whole line of a block, so that `pieces` yields the rows that it has.
+        # `_lines` sets this to True after the last whole line of a block. Then `pieces` yields the
+        # rows that it has.
         self._is_block_read = False
 
     def pieces(self) -> Iterator[list[Row]]:
-        """Yield a list of rows for each block of the file. A list may be empty.
+        """Yield the rows of the file as lists, one list for each block of at most 128 KiB.
 
-        Rows without a URL, or with a URL that is too long, are left out.
+        A list may be empty. Rows without a URL, or with a URL that is too long, are left out.
 
         Raises:
             BulkError: the list cannot be read, or has no column `url`.
@@ -77,9 +85,9 @@ class UrlList:
             raise BulkError(f"{self._name}: {error.strerror}") from None
         yield piece
 
-    # The readers of the formats. They yield an empty row for an empty line. An empty row is neither
-    # kept nor counted. `_lines` also yields an empty line at the end of a block, so that `pieces`
-    # can yield its rows.
+    # The following three methods read the three formats. For an empty line, they yield an empty
+    # row, which `pieces` ignores. `_lines` also yields an empty line at the end of each block, so
+    # that `pieces` gets an empty row there and can yield the rows of the block.
 
     def _rows_of_text(self) -> Iterator[Row]:
         """Yield a row for each line, and an empty row for an empty line."""
@@ -91,12 +99,12 @@ class UrlList:
                 yield {}
 
     def _rows_of_csv(self) -> Iterator[Row]:
-        """Take the names in the first line, and yield a row for each other line.
+        """Read the names of the columns from the first line, and yield a row for each other line.
 
-        An empty line gives an empty row.
+        For an empty line, yield an empty row.
 
-        Raises BulkError if the file is empty, or if a line has more or fewer columns than the first
-        line.
+        Raises:
+            BulkError: the file is empty, or a line has more or fewer columns than the first line.
         """
         lines = csv.reader(map(as_text, self._lines()))
         names = next(filter(None, lines), None)
@@ -111,11 +119,12 @@ class UrlList:
             yield dict(zip(names, cells, strict=False))
 
     def _rows_of_json(self) -> Iterator[Row]:
-        """Yield a row for each object. The keys of the first object are the columns.
+        """Yield a row for each object. The keys of the first object are the names of the columns.
 
-        An empty line gives an empty row.
+        For an empty line, yield an empty row.
 
-        Raises BulkError if a line is not a JSON object.
+        Raises:
+            BulkError: a line is not a JSON object.
         """
         is_first = True
         for line in self._lines():
@@ -123,7 +132,7 @@ class UrlList:
                 yield {}
                 continue
             try:
-                # Python reads NaN, but JSON does not have it.
+                # Python would accept NaN and infinity, which are not valid in JSON.
                 row = json.loads(line, parse_constant=lambda _: None, parse_float=_finite)
             except (ValueError, RecursionError):
                 row = None
@@ -135,15 +144,19 @@ class UrlList:
             yield row
 
     def _take_names(self, names: Sequence[str]) -> None:
-        """Take the names of the columns. They must be different, and one must be `url`."""
+        """Set the names of the columns.
+
+        Raises:
+            BulkError: two names are equal, or none of them is `url`.
+        """
         need(names, [URL, *names], self._name)
         self.names = list(names)
 
     def _lines(self) -> Iterator[bytes]:
         """Yield each line with its line end, and b"" after the last whole line of each block.
 
-        The b"" becomes an empty row. At this row `pieces` yields the rows that it has, before it
-        waits for the next block.
+        The b"" becomes an empty row. When `pieces` gets this row, it yields the rows of the block
+        before the next block is read. Reading may have to wait, for example for a pipe.
 
         Raises:
             BulkError: the file is UTF-16, or a line is too long.
@@ -168,15 +181,21 @@ class UrlList:
 
 
 def _finite(number: str) -> float | None:
-    """Return a number; None for infinity, such as 1e400, because JSON does not have it."""
+    """Return the number in a text. If it is too large for a float, such as 1e400, return None."""
     read = float(number)
     return read if isfinite(read) else None
 
 
 def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:
-    """Check that each column in `needed` is there exactly once.
+    """Check that each of the needed columns is there exactly once.
 
-    Raises a BulkError that names the first column for which this is not true.
+    Args:
+        names: the names of the columns that are there.
+        needed: the names of the columns that must be there exactly once.
+        where: the name of the file or batch, for the error message.
+
+    Raises:
+        BulkError: a needed column is missing, or it is there more than once.
     """
     for name in needed:
         if names.count(name) != 1:
