@@ -27,6 +27,7 @@ from ..core.named_user_agent import problem_of
 from ..core.urls import shown
 from ..engine import downloader_middleware, is_followed, user_agent_of
 from ..meta import JUDGED_AS
+from .subject import is_subject
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -158,9 +159,10 @@ class CrawlerIdentity:
             logger.warning("%s", warning)
 
     def note(self, request: Request) -> None:
-        """Store in the meta of an allowed `request` the header or name that named its user agent.
+        """Store in the meta of `request` the header or name that named its user agent.
 
-        If no later middleware can change the header, store nothing.
+        The request is allowed or exempt. If no later middleware can change the header, store
+        nothing.
         """
         if self._notes:
             request.meta[JUDGED_AS] = self._name_of(request)
@@ -178,7 +180,7 @@ class CrawlerIdentity:
         if _agent_named(header) == user_agent:
             return
         self._given[header] = name
-        if self._has_warned:
+        if self._has_warned or not is_subject(request):
             return
         self._has_warned = True
         logger.warning(

@@ -133,6 +133,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if not self.is_subject_to_robots(request):
             # A spider may have copied the meta of a page, with its provenance, to this request.
             request.meta.pop(PROVENANCE, None)
+            self.identity.note(request)  # A callback may make a request of it that is not exempt.
             return None
         url = request.url
         if handed is not None and handed.url is url and handed.origin is not None:
@@ -150,6 +151,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 return returned(request)
             answer = await self._waited_for(origin, user_agent, request, handed)
         if origin_of_robots_txt(url) is not None:
+            self.identity.note(request)
             if answer.override is None:
                 return await self._known_robots_txt(request, answer)
             if answer.state is not State.FULL_DISALLOW:

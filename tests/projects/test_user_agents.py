@@ -128,6 +128,103 @@ async def test_request_that_a_callback_sends_again_is_judged_by_the_first_name()
         assert site.paths() == ["/robots.txt", "/a"]
 
 
+class Outer:
+    """Follows redirects, and is nearer to the engine than the plugin's middleware."""
+
+    def process_response(
+        self, request: Request, response: Response, spider: Any = None
+    ) -> Request | Response:
+        location = response.headers.get("Location")
+        if location is None:
+            return response
+        return request.replace(url=response.urljoin(location.decode()))
+
+
+class Counting(Rotating):
+    """Gives each request a User-Agent that no other request has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names = cycle(FIREFOX.replace("120", str(version)) for version in range(100))
+
+
+@pytest.mark.parametrize("rotating", [Rotating, Counting])
+@in_reactor
+async def test_redirect_by_a_middleware_before_ours_is_judged_by_the_first_name(
+    rotating: type[Rotating],
+) -> None:
+    of_site: dict[str, Content] = {
+        "/robots.txt": ROBOTS,
+        "/far": redirect("/moved"),
+        "/moved": redirect("/testbot"),
+        "/also": redirect("/browsers"),
+        "*": b"ok",
+    }
+    settings = {
+        "USER_AGENT": "testbot/1.0",
+        "REDIRECT_ENABLED": False,
+        "DOWNLOADER_MIDDLEWARES": {Outer: 50, rotating: 600},
+    }
+    with Site(of_site) as site:
+        urls = [site.url("/far"), site.url("/also")]
+        crawler = await crawl(Pages, settings, urls=urls)
+        assert sorted(site.paths()) == ["/also", "/browsers", "/far", "/moved", "/robots.txt"]
+        assert set(pages(crawler).refused) == {site.url("/testbot")}
+
+
+class Leaving(Retrying):
+    """Makes a request that is subject to robots.txt of one that is exempt."""
+
+    name = "leaving"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Request]:
+        for request in super().parse(response):
+            assert not any("gbot" in key for key in response.meta)
+            yield request.replace(meta={})
+
+
+@table(
+    "path, meta",
+    row("exempt", "/a", {"dont_obey_robotstxt": True}),
+    row("robots-txt", "/robots.txt", {}),
+)
+@in_reactor
+async def test_request_that_is_made_of_an_exempt_one_is_judged_by_the_first_name(
+    path: str, meta: dict[str, Any], log: Any
+) -> None:
+    with Site({"/robots.txt": ROBOTS, "*": b"ok"}) as site:
+        settings = {**OF_BOTH, "GBOT_ROBOTS_STORAGE": "memory"}
+        await crawl(Leaving, settings, urls=[Request(site.url(path), meta=meta)])
+        assert "/testbot" not in site.paths()
+        assert path in site.paths()
+    assert "was judged by" not in log.text
+
+
+class Explicit(Pages):
+    """Names another User-Agent in each request, and sends it again for a page of each."""
+
+    name = "explicit"
+
+    async def start(self) -> AsyncIterator[Request]:
+        for name, url in zip(["testbot/1", "mozilla/2"], self.urls, strict=True):
+            yield Request(str(url), headers={"User-Agent": name})
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Request]:
+        assert response.request is not None
+        if response.url.endswith(("/a", "/b")):
+            for path in ("/testbot", "/browsers"):
+                yield response.request.replace(url=response.urljoin(f"{path}{response.url[-1:]}"))
+
+
+@in_reactor
+async def test_names_of_two_requests_stay_apart_if_their_new_headers_do() -> None:
+    with Site({"/robots.txt": ROBOTS, "*": b"ok"}) as site:
+        urls = [site.url("/a"), site.url("/b")]
+        settings = {"DOWNLOADER_MIDDLEWARES": {Counting: 600}}
+        await crawl(Explicit, settings, urls=urls)
+        assert sorted(site.paths()) == ["/a", "/b", "/browsersa", "/robots.txt", "/testbotb"]
+
+
 @table(
     "settings, said",
     row(
