@@ -90,11 +90,20 @@ class Addon:
 
     @staticmethod
     def _leave_it_to_scrapy(settings: BaseSettings) -> None:
-        """Replace each of the project's subclasses of the plugin's middleware by Scrapy's own."""
+        """Switch off the plugin's parts that the project names; log who obeys robots.txt.
+
+        Scrapy's middleware takes the place of each subclass of the plugin's middleware. A scheduler
+        with the front stays, because the front does nothing without the plugin's middleware.
+        """
+        for setting, component, _ in COMPONENTS:
+            configured = settings.getdict(setting)
+            ours = [name for name, at in configured.items() if at is not None]
+            ours = [name for name in ours if _is_derived(_loaded(name), component)]
+            if ours:
+                _keep_priority(settings, setting, {**configured, **dict.fromkeys(ours)})
         middlewares = settings.getdict("DOWNLOADER_MIDDLEWARES")
         for name, at in [*middlewares.items()]:
-            cls = _loaded(name)
-            if at is None or not isclass(cls) or not issubclass(cls, GbotRobotsTxtMiddleware):
+            if at is None or not _is_derived(_loaded(name), GbotRobotsTxtMiddleware):
                 continue
             middlewares = {
                 other: position
@@ -103,9 +112,7 @@ class Addon:
             }
             middlewares |= {name: None, STOCK: at}
             _keep_priority(settings, "DOWNLOADER_MIDDLEWARES", middlewares)
-        level, how = logging.INFO, "as Scrapy alone does"
-        if not settings.getbool("ROBOTSTXT_OBEY"):
-            level, how = logging.WARNING, "in no way, because ROBOTSTXT_OBEY is not True"
+        level, how = _obedience(settings)
         logger.log(
             level,
             "GBOT_ROBOTS_ENABLED is False: the scrapy-gbot-robots add-on does nothing, and this "
@@ -132,7 +139,7 @@ class Addon:
                 position = at
                 continue
             middlewares[name] = at
-            if not isclass(cls) or not issubclass(cls, RobotsTxtMiddleware):
+            if not _is_derived(cls, RobotsTxtMiddleware):
                 continue
             if issubclass(cls, GbotRobotsTxtMiddleware):
                 ours.append(at)
@@ -157,6 +164,42 @@ class Addon:
             "GbotRobotsTxtMiddleware, so robots.txt %s",
             how,
         )
+
+
+def _level_if_not_obeyed(settings: BaseSettings) -> int:
+    """Return the level at which to log that ROBOTSTXT_OBEY is False."""
+    if settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]:
+        return logging.INFO  # A spider's own setting is a decision, not a mistake.
+    return logging.WARNING
+
+
+def _obedience(settings: BaseSettings) -> tuple[int, str]:
+    """Return how a crawl without the plugin obeys robots.txt, and the level at which to log that.
+
+    The text is the end of the sentence "This crawl obeys robots.txt ...".
+    """
+    if not settings.getbool("ROBOTSTXT_OBEY"):
+        return _level_if_not_obeyed(settings), "in no way, because ROBOTSTXT_OBEY is not True"
+    places: dict[Any, int | None] = {}
+    for setting in ("DOWNLOADER_MIDDLEWARES_BASE", "DOWNLOADER_MIDDLEWARES"):
+        for name, at in settings.getdict(setting).items():
+            places[_loaded(name)] = at
+    obeying = [
+        cls
+        for cls, at in places.items()
+        if at is not None and _is_derived(cls, RobotsTxtMiddleware)
+    ]
+    if not obeying:
+        why = "because DOWNLOADER_MIDDLEWARES switches Scrapy's RobotsTxtMiddleware off"
+        return logging.WARNING, f"in no way, {why}"
+    if obeying == [RobotsTxtMiddleware]:
+        return logging.INFO, "as Scrapy alone does"
+    return logging.INFO, f"as {' and '.join(map(global_object_name, obeying))} does"
+
+
+def _is_derived(component: object, cls: type) -> bool:
+    """Whether `component` is `cls` or a subclass of it."""
+    return isclass(component) and issubclass(component, cls)
 
 
 def _keep_priority(settings: BaseSettings, name: str, value: object) -> None:

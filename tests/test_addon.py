@@ -11,8 +11,9 @@ from scrapy.utils.test import get_crawler
 from scrapy_gbot_robots import Addon, GbotRobotParser, GbotRobotsTxtMiddleware, RobotsScheduler
 from scrapy_gbot_robots.sitemaps.discovery import SitemapDiscovery
 
-from .support.crawls import Pages, own_warnings
+from .support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from .support.rows import table
+from .support.web import Site
 
 STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 
@@ -163,19 +164,26 @@ def test_misspelt_setting_is_named_once(obey: bool, caplog: pytest.LogCaptureFix
 BEFORE = {"SPIDER_MIDDLEWARES", "EXTENSIONS", "SCHEDULER", "ROBOTSTXT_PARSER"}
 
 
+ALONE = "as Scrapy alone does"
+IN_NO_WAY = "in no way, because DOWNLOADER_MIDDLEWARES switches Scrapy's RobotsTxtMiddleware off"
+
+
 @pytest.mark.parametrize("value", [False, "False", "0"])
 @table(
-    "given, expected",
-    ({}, [RobotsTxtMiddleware]),
-    ({OfTheUser: 150}, [RobotsTxtMiddleware]),
-    ({OfTheUser: 150, STOCK: None}, [RobotsTxtMiddleware]),
-    ({OfTheUser: 150, RobotsTxtMiddleware: None}, [RobotsTxtMiddleware]),
-    ({OfTheUser: None, STOCK: None}, []),
-    ({STOCK: None}, []),
-    ({OfAProject: 100, STOCK: None}, [OfAProject]),
+    "given, expected, how",
+    ({}, [RobotsTxtMiddleware], ALONE),
+    ({GbotRobotsTxtMiddleware: 150}, [RobotsTxtMiddleware], ALONE),
+    ({OfTheUser: 150}, [RobotsTxtMiddleware], ALONE),
+    ({OfTheUser: 150, STOCK: None}, [RobotsTxtMiddleware], ALONE),
+    ({OfTheUser: 150, RobotsTxtMiddleware: None}, [RobotsTxtMiddleware], ALONE),
+    ({OfTheUser: None, STOCK: None}, [], IN_NO_WAY),
+    ({STOCK: None}, [], IN_NO_WAY),
+    ({RobotsTxtMiddleware: None}, [], IN_NO_WAY),
+    ({OfAProject: 100, STOCK: None}, [OfAProject], f"as {__name__}.OfAProject does"),
+    ({OfAProject: None}, [RobotsTxtMiddleware], ALONE),
 )
 def test_add_on_that_is_off_leaves_robots_txt_to_scrapy(
-    given: Any, expected: Any, value: object, log: Any
+    given: Any, expected: Any, how: str, value: object, log: Any
 ) -> None:
     own = {"DOWNLOADER_MIDDLEWARES": given, "ROBOTSTXT_OBEY": True}
     wrong = {"GBOT_ROBOTS_CACHE_ORIGINS": "many"}  # nothing else is read
@@ -184,7 +192,63 @@ def test_add_on_that_is_off_leaves_robots_txt_to_scrapy(
     assert middlewares(crawler) == expected
     for name in BEFORE:
         assert crawler.settings[name] == without.settings[name]
-    assert "obeys robots.txt as Scrapy alone does" in log.text
+    assert f"obeys robots.txt {how}" in log.text
+    assert len(own_warnings(log)) == (not expected)
+
+
+PARTS = [
+    ("EXTENSIONS", "RobotsReport"),
+    ("EXTENSIONS", "SitemapDiscovery"),
+    ("EXTENSIONS", "components.RobotsRecord"),
+    ("SPIDER_MIDDLEWARES", "components.PageRulesMiddleware"),
+    ("SPIDER_MIDDLEWARES", "SitemapSpiderMiddleware"),
+    ("DOWNLOADER_MIDDLEWARES", "SitemapDownloaderMiddleware"),
+]
+
+
+@table("setting, name", *PARTS)
+def test_part_that_the_project_names_is_off_with_the_add_on(setting: str, name: str) -> None:
+    path = f"scrapy_gbot_robots.{name}"
+    own: dict[str, Any] = {setting: {path: 7, "scrapy.extensions.memusage.MemoryUsage": None}}
+    crawler = switched_on(GBOT_ROBOTS_ENABLED=False, ROBOTSTXT_OBEY=True, **own)
+    assert crawler.settings.getdict(setting) == {**own[setting], path: None}
+    assert switched_on(**own).settings.getdict(setting)[path] == 7
+
+
+@in_reactor
+async def test_crawl_with_all_parts_named_is_one_of_scrapy_alone_with_the_add_on_off(
+    tmp_path: Any,
+) -> None:
+    record, report = tmp_path / "record.jsonl", tmp_path / "report.html"
+    settings: dict[str, Any] = {
+        "GBOT_ROBOTS_ENABLED": False,
+        "GBOT_ROBOTS_RECORD": record,
+        "GBOT_ROBOTS_REPORT": report,
+        "GBOT_ROBOTS_PAGE_RULES": True,
+        "GBOT_ROBOTS_MAX_BYTES": "many",  # It is wrong, and nothing reads it.
+        "ROBOTSTXT_OBEY": True,
+        "SCHEDULER": "scrapy_gbot_robots.RobotsScheduler",
+    }
+    for setting, name in PARTS:
+        settings.setdefault(setting, {})[f"scrapy_gbot_robots.{name}"] = 50
+    settings["DOWNLOADER_MIDDLEWARES"][GbotRobotsTxtMiddleware] = 100
+    with Site({"/robots.txt": b"user-agent: *\ndisallow: /no", "*": b"ok"}) as site:
+        urls = [site.url("/yes"), site.url("/no")]
+        crawler = await crawl(Pages, settings, urls=urls)
+    assert set(pages(crawler).crawled) == {urls[0]}
+    assert not any("gbot" in str(name) for name in stats(crawler))
+    assert not record.exists()
+    assert not report.exists()
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_spider_that_switches_robots_txt_off_is_no_mistake(enabled: bool, log: Any) -> None:
+    class Free(Pages):
+        custom_settings: dict[str, Any] = {"ROBOTSTXT_OBEY": False}  # noqa: RUF012
+
+    add_on = {"ADDONS": {Addon: 500}, "GBOT_ROBOTS_ENABLED": enabled}
+    get_crawler(Free, add_on)
+    assert "robots.txt" in log.text
     assert own_warnings(log) == []
 
 
