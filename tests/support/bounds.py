@@ -1,4 +1,7 @@
-"""Bounds that hold on any machine: of the memory of a block, and of its time, where without a bound it would be hours."""
+"""Limits on the memory and on the processor time of a block of a test, which hold on any machine.
+
+The code under test has a bound. Without this bound, the block would take gigabytes or hours.
+"""
 
 import time
 import tracemalloc
@@ -8,7 +11,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def memory_below(most: int) -> Iterator[None]:
-    """The block never takes so many bytes at once."""
+    """Fail if the block ever holds `most` bytes of memory, or more, that Python has allocated."""
     tracemalloc.start()
     try:
         yield
@@ -19,7 +22,7 @@ def memory_below(most: int) -> Iterator[None]:
 
 @contextmanager
 def time_below(seconds: float) -> Iterator[None]:
-    """The block takes less time of the processor."""
+    """Fail if the block takes `seconds` of processor time or more."""
     began = time.process_time()
     yield
     assert time.process_time() - began < seconds

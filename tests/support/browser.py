@@ -1,4 +1,4 @@
-"""Chromium, and axe-core in it, which finds what people with a keyboard or a screen reader cannot use."""
+"""Open pages in Chromium, and check their accessibility with axe-core."""
 
 import re
 import shutil
@@ -15,7 +15,14 @@ QUIET += "--disable-component-update --disable-sync".split()
 
 
 def dom(path: Path, fragment: str, place: Path, *flags: str) -> str:
-    """The page in Chromium after its script has run."""
+    """Return the document of a page, as HTML, after Chromium has run the page's script.
+
+    Args:
+        path: the file with the page.
+        fragment: the text after "#" in the URL.
+        place: a directory for Chromium's profile.
+        flags: further flags of Chromium.
+    """
     if CHROMIUM is None:
         pytest.skip("there is no Chromium on this machine")
     options = ["--virtual-time-budget=20000", f"--user-data-dir={place / 'profile'}", "--dump-dom"]
@@ -24,7 +31,11 @@ def dom(path: Path, fragment: str, place: Path, *flags: str) -> str:
 
 
 def violations(path: Path, place: Path, *, dark: bool = False) -> str:
-    """The rules of axe-core that the page breaks, on a desktop with a mouse."""
+    """Return the names of the rules of axe-core that the page breaks, on a desktop with a mouse.
+
+    `path` is the file with the page, and `place` is a directory for Chromium's profile. If `dark`
+    is true, the page is shown in the dark colour scheme.
+    """
     why = "axe-playwright-python is not installed"
     package = pytest.importorskip("axe_playwright_python", reason=why)
     axe = (files(package) / "axe.min.js").read_text("utf-8").replace("</script", "<\\/script")
@@ -32,7 +43,7 @@ def violations(path: Path, place: Path, *, dark: bool = False) -> str:
         f"<script>{axe}</script><script>setTimeout(async () => {{ const {{ violations, passes }} = await axe.run();"
         "document.title = `passed ${passes.length}; violated ${violations.map((each) => each.id)}.`; }, 1000)</script></body>"
     )
-    # a policy would stop our script
+    # The page's Content-Security-Policy would forbid the script of axe-core, so it is removed.
     html = re.sub("<meta http-equiv[^>]*>", "", path.read_text(encoding="utf-8"))
     if dark:
         html = html.replace("</body>", "<style>:root { color-scheme: dark }</style></body>")

@@ -1,4 +1,4 @@
-"""A clock that tests set: the plugin takes it for the time of day during a crawl."""
+"""A clock that a test can put forward. During a crawl, the plugin reads the time of day from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 
 
 class Clock:
-    """Stands in for the module `time`. Its monotonic clock is the real one."""
+    """A replacement for the module `time`. Its monotonic clock is the real one."""
 
     monotonic = staticmethod(time.monotonic)
 
@@ -28,7 +28,7 @@ class Clock:
 
     @classmethod
     def of(cls, monkeypatch: pytest.MonkeyPatch) -> Clock:
-        """A clock for all modules that ask for the time of day during a crawl, SQLite storages included."""
+        """Return a clock, and let all modules use it that read the time of day during a crawl."""
         clock = cls()
         for module in (answer, lookup, room, sqlite):
             monkeypatch.setattr(module, "time", clock)

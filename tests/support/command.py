@@ -1,6 +1,6 @@
-"""Runs the command: in a real process or in this one, on a terminal or none.
+"""Run the plugin's command, in a process of its own or in this process, with or without a terminal.
 
-In a Scrapy project it runs `scrapy robots`, elsewhere `python -m scrapy_gbot_robots`.
+In a Scrapy project, `scrapy robots` is run. Elsewhere, `python -m scrapy_gbot_robots` is run.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class Run(NamedTuple):
-    """How a run ended, and what it wrote."""
+    """The exit status of a run, and the texts that it wrote to stdout and stderr."""
 
     status: int
     out: str
@@ -40,7 +40,7 @@ class Run(NamedTuple):
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment for a process that finds the package, and no Scrapy project of the user's."""
+    """Return the environment of a process that finds the package, but no user's Scrapy project."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SCRAPY_")}
     return {**kept, "PYTHONPATH": str(processes.ROOT), "COLUMNS": "120", **more}
 
@@ -63,7 +63,10 @@ def run(
 
 
 def run_here(*arguments: str, cwd: Path, stdin: bytes = b"") -> Run:
-    """Run the command in this process, which is faster. Only for runs that fetch nothing: a process has one reactor."""
+    """Run the command in this process, which is faster.
+
+    Use this only for runs that fetch nothing, because a process has only one reactor.
+    """
     door: dict[str, Any] = {}
     if (cwd / "scrapy.cfg").exists():
         module = runpy.run_path(str(cwd / "shop" / "settings.py"))
@@ -90,7 +93,7 @@ def run_here(*arguments: str, cwd: Path, stdin: bytes = b"") -> Run:
 
 def run_on_terminal(*arguments: str, cwd: Path, command: list[str] | None = None) -> Run:
     """Run the command on a terminal of 120 columns. `err` is empty, because the terminal shows both streams."""
-    pty = pytest.importorskip("pty")  # Windows has none
+    pty = pytest.importorskip("pty")  # Windows does not have this module.
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [*(command or COMMAND), *arguments],
@@ -102,7 +105,7 @@ def run_on_terminal(*arguments: str, cwd: Path, command: list[str] | None = None
     ) as process:
         os.close(theirs)
         written = b""
-        # Linux raises it when the other side has closed the terminal
+        # Linux raises OSError when the other side has closed the terminal.
         with contextlib.suppress(OSError):
             while piece := os.read(ours, 65536):
                 written += piece
@@ -112,7 +115,7 @@ def run_on_terminal(*arguments: str, cwd: Path, command: list[str] | None = None
 
 
 def jsonl(text: str) -> list[dict[str, Any]]:
-    """The objects of JSON lines."""
+    """Return the objects in a text with one JSON object on each line."""
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -122,7 +125,7 @@ def without_colour(text: str) -> str:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A Scrapy project that keeps robots.txt files in SQLite."""
+    """Make a Scrapy project that stores robots.txt files in SQLite, and return its directory."""
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = shop.settings\n")
     package = tmp_path / "shop"
     package.mkdir()

@@ -1,4 +1,4 @@
-"""Crawls by a real Scrapy engine, in the reactor that the tests run in."""
+"""Run crawls with a real Scrapy engine, in the same reactor in which the tests run."""
 
 import asyncio
 import logging
@@ -39,7 +39,8 @@ QUIET: dict[str, Any] = {
     "USER_AGENT": "testbot (+https://example.com)",
 }
 
-# Scrapy's download handlers for http and https. `--download-handler` says which of them the tests use.
+# Scrapy's download handlers for http and https. The option `--download-handler` selects one of them
+# for all tests.
 _HANDLERS = "scrapy.core.downloader.handlers"
 DOWNLOAD_HANDLERS = {
     "http11": f"{_HANDLERS}.http11.HTTP11DownloadHandler",
@@ -47,6 +48,7 @@ DOWNLOAD_HANDLERS = {
     "httpx": f"{_HANDLERS}._httpx.HttpxDownloadHandler",
 }
 
+# The modules that a download handler needs. One module of each list is enough.
 _NEEDS = {"aiohttp": ["aiohttp"], "httpx": ["httpx2", "httpx"]}
 
 
@@ -56,15 +58,20 @@ def download_with(handler: str) -> None:
 
 
 def handler_in_use() -> str:
-    """The name in `DOWNLOAD_HANDLERS` of the handler that all crawls of this run use for https."""
+    """Return the name, in `DOWNLOAD_HANDLERS`, of the handler that all crawls of this run use."""
     handlers = {name: handler for handler, name in DOWNLOAD_HANDLERS.items()}
     return handlers[QUIET.get("DOWNLOAD_HANDLERS", {}).get("https", DOWNLOAD_HANDLERS["http11"])]
 
 
 def by_each_handler() -> list[ParameterSet]:
-    """Settings, for `parametrize`: of Scrapy's default handler, or `--download-handler`, and of each other."""
+    """Return parameters for a test: the settings for each download handler of Scrapy.
+
+    The first settings are empty. With them, a crawl uses Scrapy's default handler, or the handler
+    that `--download-handler` selects.
+    """
     cases = [row("default", {})]
-    if "TWISTED_REACTOR" in QUIET:  # another reactor, without asyncio, which the others need
+    # The tests run in another reactor, without asyncio. The other handlers need asyncio.
+    if "TWISTED_REACTOR" in QUIET:
         return cases
     for name, needs in _NEEDS.items():
         handler = DOWNLOAD_HANDLERS[name]
@@ -77,13 +84,13 @@ def by_each_handler() -> list[ParameterSet]:
 
 
 def in_reactor(test: Callable[_P, Coroutine[Any, Any, None]]) -> Callable[_P, None]:
-    """Make a test of a coroutine that awaits crawls. `pytest -m crawl` runs these tests."""
+    """Turn a coroutine that awaits crawls into a test. `pytest -m crawl` runs only these tests."""
     run: Callable[_P, None] = pytest.mark.crawl(pytest_twisted.ensureDeferred(test))
     return run
 
 
 def as_scrapy_runs_it(test: Callable[_P, Coroutine[Any, Any, None]]) -> Callable[_P, None]:
-    """Make a test of a coroutine that awaits what Scrapy's own coroutines may await in this reactor."""
+    """Turn a coroutine into a test. It may await everything that coroutines of Scrapy may await."""
 
     @wraps(test)
     async def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
@@ -93,7 +100,10 @@ def as_scrapy_runs_it(test: Callable[_P, Coroutine[Any, Any, None]]) -> Callable
 
 
 def under_way(work: Coroutine[Any, Any, _T]) -> Deferred[_T]:
-    """Run `work` beside the test, under any reactor. The result can be cancelled."""
+    """Start `work`, which then runs at the same time as the test, in any reactor.
+
+    The result fires with the result of `work`, and can be cancelled.
+    """
 
     def forget(failure: Failure) -> None:
         failure.trap(CancelledError, asyncio.CancelledError)  # type: ignore[no-untyped-call]
@@ -104,12 +114,17 @@ def under_way(work: Coroutine[Any, Any, _T]) -> Deferred[_T]:
 
 
 async def together(*works: Deferred[_T]) -> list[_T]:
-    """The results of all `works`."""
+    """Wait until all `works` have ended, and return their results."""
     return await maybe_deferred_to_future(gatherResults(works))
 
 
 class Pages(Spider):
-    """Requests the URLs that it is given, and remembers what became of each."""
+    """A spider that requests given URLs.
+
+    Attributes:
+        crawled: the response for each URL that had a response.
+        refused: the exception for each URL that failed or was forbidden.
+    """
 
     name = "pages"
 
@@ -142,9 +157,9 @@ def begin(
     hears: dict[object, Callable[..., Any]] | None = None,
     **arguments: Any,
 ) -> tuple[Crawler, Deferred[Crawler]]:
-    """Begin a crawl. Return its crawler, and what has that when the crawl has ended.
+    """Begin a crawl. Return its `Crawler`, and a Deferred for the end of the crawl.
 
-    `hears` has functions to call at signals of the crawl.
+    `hears` contains a function for each signal. The function is called when the signal is sent.
     """
     runner = CrawlerRunner({**QUIET, **(ADDON if addon else {}), **(settings or {})})
     crawler = runner.create_crawler(spider)
@@ -154,7 +169,7 @@ def begin(
 
 
 def crawl(*settings: Any, **more: Any) -> Deferred[Crawler]:
-    """Run a crawl to its end, by what `begin` takes. Its crawler's `spider` and `stats` say what happened."""
+    """Run a crawl to its end, with the arguments of `begin`. Return its `Crawler`."""
     return begin(*settings, **more)[1]
 
 

@@ -1,12 +1,13 @@
-"""The pages of the documentation, and their fenced blocks of code.
+"""Find the fenced blocks of code in the pages of the documentation.
 
-What a test needs and a reader does not is in HTML comments directly above a block, which neither GitHub nor the site shows:
+A test may need more than a reader, for example code that runs before the block. This is in HTML
+comments directly above a block, which neither GitHub nor the site shows:
 
     <!-- before: printf 'User-agent: *\nDisallow: /cart/\n' > robots.txt -->
     <!-- exit: 1 -->
 
-Code after `before:` runs before the block, in the same shell or module. `exit:` is the exit status of the block's last line. Without
-it, each line of the block must end with status 0.
+Code after `before:` runs before the block, in the same shell or module. `exit:` is the exit status
+of the block's last line. Without `exit:`, each line of the block must end with status 0.
 """
 
 import re
@@ -26,12 +27,15 @@ PAGES = sorted(
 
 
 def text_of(name: str) -> str:
-    """The text of a file, by its path in the project."""
+    """Return the text of a file. `name` is its path in the project."""
     return (HOME / name).read_text(encoding="utf-8")
 
 
 class Block(NamedTuple):
-    """A fenced block and its place: `line` is the line of its fence, from 1. `before` and `exit` are from its comments."""
+    """A fenced block.
+
+    `line` is the number of its first line, and a comment sets `before` and `exit`.
+    """
 
     page: Path
     line: int
@@ -46,7 +50,10 @@ class Block(NamedTuple):
 
     @property
     def script(self) -> str:
-        """The code to run. For `exit`, the last line must end with that status, and the script then ends with status 0."""
+        """Return the code to run, which ends with status 0 if the block does what it should.
+
+        If the block has `exit`, its last line must end with that status.
+        """
         text = self.text
         if self.exit:
             text = f"{text.rstrip()} && exit 99 || test $? -eq {self.exit}\n"
@@ -54,7 +61,7 @@ class Block(NamedTuple):
 
     @property
     def engine(self) -> str | None:
-        """The data engine that the block is an example for, if any."""
+        """The data engine of which the block is an example; None if there is none."""
         engines = r"^(?:import|from) (duckdb|polars|pyarrow(?=\.parquet)|pyspark|warcio)\b"
         found = re.search(engines, self.text, re.MULTILINE)
         return found[1] if found else None
@@ -67,7 +74,7 @@ _COMMENT = re.compile(r"<!-- (\w+):(.*?)-->", re.DOTALL)
 
 
 def blocks(page: Path, kind: str | None = None) -> Iterator[Block]:
-    """The blocks of a page in order, or those of one kind."""
+    """Yield the blocks of a page in order, or only the blocks of one kind, such as "python"."""
     text = page.read_text(encoding="utf-8")
     for found in _BLOCK.finditer(text):
         if kind in (None, found[2]):

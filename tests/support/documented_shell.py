@@ -1,8 +1,8 @@
-"""The shell that runs the documentation's commands. It installs nothing and uses no network.
+"""Run the documentation's commands in a shell that installs nothing and uses no network.
 
-Scrapy, Redis and Python are the real ones. `pip install` does nothing, `python3 -m venv` makes a directory with the same
-commands, and a crawl that would wait without end stops after some seconds. Requests to hosts outside of this machine go to a proxy
-that refuses connections.
+Scrapy, Redis and Python are the real programs. `pip install` does nothing. `python3 -m venv` makes
+a directory with the same commands. A crawl that would wait without end stops after some seconds.
+Requests to hosts outside of this machine go to a proxy that refuses connections.
 """
 
 import os
@@ -18,16 +18,16 @@ from urllib.parse import urlsplit
 from .processes import EXAMPLE, ROOT, run
 from .web import free_port
 
-REDIS = "redis://localhost:6379/0"  # as in the documentation
-PORT = "8099"  # of the server that docs/record.md starts
-NO_PROXY = "http://127.0.0.1:9"  # nothing listens there
+REDIS = "redis://localhost:6379/0"  # the URL in the documentation
+PORT = "8099"  # the port of the server that docs/record.md starts
+NO_PROXY = "http://127.0.0.1:9"  # No program listens on this port.
 PYTHON = f"""case "$1 $2" in
     "-m venv") mkdir "$3" && cp -r "$COMMANDS" "$3/bin" ;;
     "-m tests") test -e '{ROOT}/tests/__main__.py' ;;  # it runs this test
     *) exec '{sys.executable}' "$@" ;;
 esac"""
 COMMANDS = {
-    "curl": "exit 7",  # as if no server listened
+    "curl": "exit 7",  # the status if no server listens
     "gbot-robots": f"""exec '{sys.executable}' -c 'from scrapy_gbot_robots.__main__ import console; console()' "$@" """,
     "pip": "",
     "python": PYTHON,

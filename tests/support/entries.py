@@ -1,4 +1,4 @@
-"""Entries to store: some by hand, and strategies by which hypothesis makes others."""
+"""Entries for tests of storages, and strategies with which Hypothesis makes entries."""
 
 import zlib
 
@@ -27,11 +27,11 @@ GONE = Outage(NOW, 1, None, WHY, NOW + 1, failure=Failure.DNS, failed_at=NOW)
 
 
 def rules(body: bytes) -> Entry:
-    """An entry whose robots.txt is `body`."""
+    """Return an entry whose robots.txt has the bytes `body`."""
     return Entry(Copy(Kind.RULES, 200, URL, body, False, "HTTP 200", NOW, NOW + 86400))
 
 
-# An entry of each kind, as parameters of a test.
+# Parameters for a test: an entry of each kind.
 EACH_KIND = [
     row("rules", Entry(RULES)),
     row("missing", Entry(MISSING)),
@@ -41,7 +41,8 @@ EACH_KIND = [
     row("largest-body", rules(bytes(range(256)) * 2_000)),
 ]
 
-TIMES = st.floats(0, 253_402_214_400)  # to the last day of the year 9999
+# Seconds since the epoch, up to the last day of the year 9999.
+TIMES = st.floats(0, 253_402_214_400)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 STATUSES = st.integers(-(2**31) + 1, 2**31 - 1)
 KINDS, FAILURES = st.sampled_from(Kind), st.sampled_from(Failure)
@@ -55,28 +56,31 @@ ENTRIES = st.builds(Entry, st.one_of(st.none(), COPIES), st.one_of(st.none(), OU
 
 
 def sealed(text: bytes, *, version: bytes = VERSION) -> bytes:
-    """The bytes of an entry whose line of facts and body are `text`, whatever that is."""
+    """Return the bytes of an encoded entry, in which `text` is the line of facts and the body.
+
+    `text` need not be valid.
+    """
     return version + zlib.compress(text)
 
 
 def text_of(entry: Entry) -> bytes:
-    """The line of facts and the body of an encoded entry."""
+    """Return the bytes that encode `entry`, from the line of facts on."""
     return zlib.decompress(encode(entry)[len(VERSION) :])
 
 
 def with_body(body: bytes) -> bytes:
-    """The bytes of an entry that has this body."""
+    """Return the bytes of an encoded entry with this body."""
     return sealed(text_of(Entry(MISSING)) + body)
 
 
 def assert_miss_that_takes_little_memory(storage: Storage) -> None:
-    """The entry of `ORIGIN` does not count, and no more than 2 MiB are taken to find that out."""
+    """Fail if the storage returns an entry for `ORIGIN`, or takes more than 2 MiB to find none."""
     with memory_below(2 * 2**20):
         assert storage.get(ORIGIN) is None
 
 
 class Leasing(MemoryStorage):
-    """Memory with leases, as storages have them that processes share."""
+    """A storage in memory with leases, as in the storages that several processes share."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,12 +96,15 @@ class Leasing(MemoryStorage):
             del self.leases[origin]
 
 
-# The beginnings of the log lines for a storage that fails, and for one that works again.
+# The beginnings of the two lines in the log: when a storage fails, and when it works again.
 FAILED, WORKS = "The robots.txt storage failed:", "The robots.txt storage works"
 
 
 def said(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """The first four words of each line of the plugin's log, except the line that names the storage."""
+    """Return the first four words of each line in the plugin's log.
+
+    The line that names the storage is left out.
+    """
     names = "scrapy_gbot_robots", " stores robots.txt files in "
     logged = [record.getMessage() for record in caplog.records if record.name.startswith(names[0])]
     return [" ".join(line.split()[:4]) for line in logged if names[1] not in line]

@@ -1,4 +1,7 @@
-"""Whole robots.txt files as examples, by their numbers in the sources that the tests cite; and User-Agent headers."""
+"""Examples of whole robots.txt files, and of User-Agent headers.
+
+A key such as "E5" is the number of the example in the sources that the tests cite.
+"""
 
 EXAMPLES = {
     "E5": """\

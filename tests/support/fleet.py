@@ -1,6 +1,10 @@
-"""Crawls in processes of their own: `python -m tests.support.fleet ORDER`. The order is a JSON object (see `Worker`)."""
+"""Run crawls in processes of their own, as in a fleet of workers.
 
-# ruff: noqa: T201 - what it prints is what it reports
+A worker is started with `python -m tests.support.fleet ORDER`. ORDER is a JSON object (see
+`Worker`).
+"""
+
+# ruff: noqa: T201 - a worker prints its report
 
 import json
 import sys
@@ -11,7 +15,10 @@ from . import processes
 
 
 class Worker:
-    """A process that crawls `urls` with the add-on and `settings`. It can write files of `most_bytes`; 0: of any size."""
+    """A process that crawls `urls` with the add-on and `settings`.
+
+    `most_bytes` is the largest size of the files that it can write; 0 means no limit.
+    """
 
     def __init__(self, urls: Iterable[str], settings: dict[str, Any], most_bytes: int = 0) -> None:
         order = {"urls": list(urls), "settings": settings, "most_bytes": most_bytes}
@@ -20,20 +27,23 @@ class Worker:
         self.log = ""
 
     def report(self) -> dict[str, Any]:
-        """Wait until the process ends. Return the URLs `crawled` and `refused`, and the `stats`."""
+        """Wait until the process ends. Return its report, with `crawled`, `refused` and `stats`.
+
+        `crawled` and `refused` are URLs.
+        """
         out, self.log = processes.output(self.process)
         assert self.process.returncode == 0, self.log
         report: dict[str, Any] = json.loads(out)
         return report
 
     def warnings(self) -> list[str]:
-        """The plugin's warnings and all errors. Call it after `report`."""
+        """Return the plugin's warnings and all errors in the log. Call this after `report`."""
         words = ("[scrapy_gbot_robots", " WARNING: "), (" ERROR: ",), ("Traceback",)
         lines = self.log.splitlines()
         return [line for line in lines if any(all(w in line for w in each) for each in words)]
 
     def kill(self) -> None:
-        """Kill the process, as `kill -9` does, if it still runs."""
+        """Kill the process as `kill -9` does, if it still runs."""
         self.process.kill()
         self.process.communicate()
 

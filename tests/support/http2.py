@@ -1,4 +1,4 @@
-"""A loopback server that speaks HTTP/2 over TLS. An answer may be odd, and may break off."""
+"""A loopback server for HTTP/2 over TLS. Its responses may be odd, or end too early."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,11 @@ from .web import Server
 
 @dataclass(frozen=True)
 class Reply2:
-    """An answer. It ends with the stream (""), with a "reset" of this, or with the connection ("close")."""
+    """A response.
+
+    `end` is "" if the stream ends as usual. It is "reset" if the server resets the stream, and
+    "close" if the server closes the connection.
+    """
 
     status: int = 200
     body: bytes = b""
@@ -19,7 +23,7 @@ class Reply2:
 
 
 class Http2Site(Server):
-    """Answers by `answer`, which gets the server's own address and the path that was requested."""
+    """A server. `answer` returns the response for the server's own address and a path."""
 
     def __init__(self, answer: Callable[[str, str], Reply2], host: str = "127.0.0.1") -> None:
         super().__init__(host, tls=tls_context("h2"))
@@ -43,7 +47,7 @@ class Http2Site(Server):
             connection.sendall(state.data_to_send())
 
     def _send(self, state: Any, request: Any, connection: Any) -> bool:
-        """Send an answer; return whether the connection goes on."""
+        """Send a response. Return whether the connection stays open."""
         names = {bytes(name): bytes(value).decode() for name, value in request.headers}
         reply = self._answer(connection.getsockname()[0], names[b":path"])
         headers = [(":status", str(reply.status)), *reply.headers]

@@ -1,16 +1,17 @@
-"""How much work a call is: a measure that does not depend on the machine."""
+"""Measure the work of a call in bytecode instructions, which do not depend on the machine."""
 
 import sys
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-_TOOL = 4  # a number that Python leaves to whoever wants it
+_TOOL = 4  # an identifier for sys.monitoring that Python does not use itself
 
 
 def instructions(action: Callable[[], object]) -> int:
-    """The number of bytecode instructions that an action takes."""
-    # From Python 3.13 on, a trace misses instructions; before 3.12 there is no monitoring.
+    """Return the number of bytecode instructions that Python executes for `action`."""
+    # Before Python 3.12 there is no sys.monitoring. From Python 3.13 on, a trace misses
+    # instructions.
     if sys.version_info < (3, 12):
         return _traced(action)
     count = 0

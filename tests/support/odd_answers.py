@@ -1,6 +1,8 @@
-"""Odd HTTP answers, made at random from a seed: lengths that are wrong, chunks without an end, codings, forged heads.
+"""Make odd HTTP responses at random.
 
-All have the same rules, which forbid /page, or none. So a crawl that reads one crawls /free alone, everything or nothing.
+For example, their lengths are wrong, their chunks have no end, they have content codings, or
+several headers contradict one another. The bodies have the same rules, which forbid /page, or no
+rules. So a crawl that has read such a response crawls only /free, or everything, or nothing.
 """
 
 import gzip
@@ -29,7 +31,7 @@ ODD_HEADERS_2 = [b"transfer-encoding: chunked", b"connection: close", b"cf-mitig
 
 
 def odd_answer(chance: Random, number: int) -> bytes:
-    """Return an answer as it comes over the wire. `number` makes its body one of its own."""
+    """Return the bytes of a response. `number` is written into the body, so that it is unique."""
     body = _body(chance, number)
     status, headers = _status(chance)
     body, coding = _coded(chance, body)
@@ -43,20 +45,20 @@ def odd_answer(chance: Random, number: int) -> bytes:
     before = b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\n" if chance.random() < 0.05 else b""
     head = end.join([version + status.encode(), *headers, b"", b""])
     answer = before + head + body
-    if chance.random() < 0.1:  # it breaks off
+    if chance.random() < 0.1:  # The response ends too early.
         answer = answer[: chance.randrange(1, len(answer))]
     return answer
 
 
 def odd_reply2(chance: Random, number: int) -> Reply2:
-    """Return an answer over HTTP/2, where frames say how long a body is, and headers only repeat it."""
+    """Return a response for HTTP/2. Its frames end the body, and headers may repeat its length."""
     body = _body(chance, number)
     status, location = _status(chance)
     body, coding = _coded(chance, body)
     headers = [*location, *coding]
     size = len(body)
     if chance.random() < 0.5:
-        # Whether a client sees a status before a length that is wrong is a matter of packets.
+        # If the length is wrong, it depends on the packets whether a client gets the status first.
         sizes: tuple[str, ...] = (f"{size}",) * 5
         if status.startswith("2"):
             sizes += (f"{size + 1}", f"{size // 2}", "0", "x", f"{size}, {size}")
@@ -64,7 +66,7 @@ def odd_reply2(chance: Random, number: int) -> Reply2:
     if chance.random() < 0.1:
         headers.append(chance.choice(ODD_HEADERS_2))
     fields = [line.decode().partition(": ")[::2] for line in headers]
-    # Whether a client sees a status before the end is a matter of packets, too.
+    # It also depends on the packets whether a client gets the status before a reset or close.
     end = chance.choice(("",) * 9 + ("reset", "close")) if status.startswith("2") else ""
     return Reply2(int(status[:3]), body, [(name.lower(), value) for name, value in fields], end)
 
@@ -75,7 +77,7 @@ def _body(chance: Random, number: int) -> bytes:
 
 
 def _status(chance: Random) -> tuple[str, list[bytes]]:
-    """Return a status, and for a redirect its Location or two."""
+    """Return a status, and its headers. A redirect has one or two Location headers."""
     if chance.random() < 0.9:
         statuses = ("404 Not Found", "503 Ill", "204 No", "206 Part", "403", "429 Slow")
         return chance.choice(("200 OK",) * 14 + statuses), []
@@ -86,7 +88,7 @@ def _status(chance: Random) -> tuple[str, list[bytes]]:
 
 
 def _coded(chance: Random, body: bytes) -> tuple[bytes, list[bytes]]:
-    """Return a body and its Content-Encoding, which may be a lie."""
+    """Return a body and its Content-Encoding headers, which may be wrong."""
     codings = ("gzip", "deflate", "none", "utf-8", "x-strange", "gzip", "cut", "lie")
     coding = chance.choice(("",) * 8 + codings)
     if coding == "":
@@ -103,7 +105,7 @@ def _coded(chance: Random, body: bytes) -> tuple[bytes, list[bytes]]:
 
 
 def _framed(chance: Random, body: bytes) -> tuple[list[bytes], bytes]:
-    """Return headers that say where the body ends, in truth or not, and the body in that form."""
+    """Return headers that declare where the body ends, rightly or wrongly, and the body as sent."""
     kind = chance.randrange(5)
     if kind == 0:
         return [], body
@@ -119,7 +121,7 @@ def _framed(chance: Random, body: bytes) -> tuple[list[bytes], bytes]:
 
 
 def _chunks(chance: Random, body: bytes) -> bytes:
-    """Return a body in chunks, of which the last or another is odd."""
+    """Return a body in chunked encoding, in which one chunk may be odd."""
     pieces = []
     while body:
         size = chance.randrange(1, len(body) + 1)

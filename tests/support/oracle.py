@@ -1,6 +1,7 @@
-"""The oracle for matching: the plain and slow way to a verdict. It tries each rule of each group at every place.
+"""An oracle for verdicts, which is plain and slow. Tests compare the fast code with it.
 
-It uses nothing of the fast reader, of matching or of the index, so that tests can compare those with it.
+The oracle tries each rule of each group, and each place of the path. It uses neither the fast
+reader nor the matching and the index of the package.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,14 +32,14 @@ from scrapy_gbot_robots.core.verdict import (
 
 
 class Followed(NamedTuple):
-    """What a crawler follows: the token of its group, and the merged rules in file order."""
+    """The groups that a crawler follows: their token, and their merged rules in file order."""
 
     group: str | None
     rules: list[Rule]
 
 
 def followed_by(groups: Sequence[Group], user_agents: Sequence[bytes]) -> Followed:
-    """What a crawler follows of the groups of a file, if it tries `agents` in turn (RFC 9309 2.2.1)."""
+    """Return what a crawler follows if it tries `user_agents` in this order (RFC 9309 2.2.1)."""
     for user_agent in user_agents:
         token = user_agent.decode("ascii")
         merged = [group for group in groups if token in group.user_agents]
@@ -48,7 +49,11 @@ def followed_by(groups: Sequence[Group], user_agents: Sequence[bytes]) -> Follow
 
 
 def agents_of_usage(lines: Iterable[Line]) -> dict[int, set[bytes]]:
-    """The agents of each Content-Usage line: those that are named since the last rule or such line before them."""
+    """Return the user agents to which each Content-Usage line applies, by line number.
+
+    They are the user agents in the user-agent lines above it, up to the rule or Content-Usage line
+    before them.
+    """
     found: dict[int, set[bytes]] = {}
     named: set[bytes] = set()
     is_over = False
@@ -67,7 +72,11 @@ def agents_of_usage(lines: Iterable[Line]) -> dict[int, set[bytes]]:
 def lines_for(
     lines: Sequence[Line], user_agents: Sequence[bytes], fields: set[bytes]
 ) -> list[Line]:
-    """The lines of unused `fields` for a crawler that tries `agents` in turn: those after its name in its groups, and signals before any."""
+    """Return the lines with `fields`, which Google ignores, for a crawler that tries `user_agents`.
+
+    They are the lines below the crawler's name in its groups, and the Content-Signal lines before
+    the first group.
+    """
     usage = agents_of_usage(lines)
     before: list[Line] = []
     groups: list[dict[bytes, list[Line]]] = []
@@ -101,7 +110,7 @@ def _own_lines(
 
 
 def verdict_of(groups: Sequence[Group], url: str | bytes, user_agents: Sequence[bytes]) -> Verdict:
-    """The verdict on `url` for a crawler that tries `agents` in turn."""
+    """Return the verdict on `url` for a crawler that tries `user_agents` in this order."""
     followed = followed_by(groups, user_agents)
     if followed.group is None:
         return Verdict(True, None, NO_GROUP if user_agents else IGNORES_ROBOTS, None)
@@ -109,7 +118,7 @@ def verdict_of(groups: Sequence[Group], url: str | bytes, user_agents: Sequence[
 
 
 def verdict_by(rules: Sequence[Rule], path: str, group: str = "*") -> Verdict:
-    """The verdict on `path` by the merged rules of `group` (RFC 9309 2.2.2)."""
+    """Return the verdict on `path` by `rules`, the merged rules of `group` (RFC 9309 2.2.2)."""
     found = [
         ((len(pattern), rule.allow, -rule.line), Verdict(rule.allow, rule, reason, group))
         for rule in rules
@@ -128,7 +137,10 @@ def verdict_by(rules: Sequence[Rule], path: str, group: str = "*") -> Verdict:
 
 
 def _patterns_of(rule: Rule) -> list[tuple[str, str]]:
-    """The patterns that a rule stands for, each with the reason in a verdict. An index page stands for its directory, too."""
+    """Return the patterns of a rule, each with its reason in a verdict.
+
+    An allow rule for an index page also has the pattern of the directory.
+    """
     if not rule.pattern:
         return []
     directory, slash, page = rule.pattern.rpartition("/")
@@ -138,7 +150,11 @@ def _patterns_of(rule: Rule) -> list[tuple[str, str]]:
 
 
 def does_match(pattern: str, path: str) -> bool:
-    """Whether `pattern` matches `path`: keep every place in the path where the pattern may end so far (RFC 9309 2.2.3)."""
+    """Return whether `pattern` matches `path` (RFC 9309 2.2.3).
+
+    For each character of the pattern, the function keeps all places in the path at which the
+    pattern so far may end.
+    """
     places = {0}
     last = len(pattern) - 1
     for number, char in enumerate(pattern):

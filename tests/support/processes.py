@@ -1,4 +1,8 @@
-"""Processes that tests start. One that does not end in time says what it wrote and what each of its threads does."""
+"""Run processes in tests.
+
+If a process does not end in time, the test fails with the text that the process wrote, and with the
+stacks of its threads.
+"""
 
 import os
 import signal
@@ -34,7 +38,7 @@ def output(process: subprocess.Popen[str], given: str | None = None) -> tuple[st
         process.send_signal(signal.SIGABRT if os.name == "posix" else signal.SIGTERM)
     try:
         out, err = process.communicate(timeout=20)
-    except subprocess.TimeoutExpired:  # a process that it started has its pipes
+    except subprocess.TimeoutExpired:  # A process that it started still has the pipes open.
         process.kill()
         raise
     late = f"{process.args!r} has not ended within {FAR_TOO_LONG_SECS} s"
@@ -42,8 +46,11 @@ def output(process: subprocess.Popen[str], given: str | None = None) -> tuple[st
 
 
 def sleeps(process: subprocess.Popen[Any]) -> bool:
-    """Whether a process has waited for a while. Python misses a signal that comes just before it begins to wait."""
-    stat = Path(f"/proc/{process.pid}/stat")  # there is none on macOS
+    """Return whether a process has been waiting for a while.
+
+    Python may miss a signal that arrives just before it begins to wait.
+    """
+    stat = Path(f"/proc/{process.pid}/stat")  # macOS does not have this file.
     for _ in range(10):
         if stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "S":
             return False
@@ -54,7 +61,7 @@ def sleeps(process: subprocess.Popen[Any]) -> bool:
 def run(
     command: list[str], cwd: Path = ROOT, env: Mapping[str, str] = os.environ, given: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run a process, which reads `given`, to its end, whatever its status is."""
+    """Run a process, which reads `given`, to its end. Any exit status is accepted."""
     with start(command, cwd, env, subprocess.PIPE) as process:
         out, err = output(process, given)
     return subprocess.CompletedProcess(command, process.returncode, out, err)

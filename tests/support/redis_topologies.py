@@ -1,4 +1,7 @@
-"""Sentinels with a master and a replica, and a cluster of three masters: real server processes on loopback."""
+"""Run sentinels with a master and a replica, or a cluster of three masters.
+
+All of them are real server processes on loopback.
+"""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -11,17 +14,20 @@ from .documentation import HOME, blocks
 from .redis_server import RedisServer, executable, redis_server
 from .until import block_until
 
-MASTER = "mymaster"  # as the documentation calls it
+MASTER = "mymaster"  # the name of the master in the documentation
 _SLOTS = 16384
 
-# The callables of the documentation, as a user would copy them: `of_sentinels` and `of_cluster`.
+# This code is in the documentation, for users to copy. It defines `of_sentinels` and `of_cluster`.
 _blocks = blocks(HOME / "docs/fleets.md", "python")
 (_clients,) = (each for each in _blocks if each.text.startswith("# myproject/robots_redis.py\n"))
 exec(_clients.text)  # noqa: S102
 
 
 def free_ports(number: int) -> list[int]:
-    """Ports of loopback that nobody listens on, nor on the port 10,000 above, which a cluster's nodes use."""
+    """Return free ports of loopback, such that the ports 10,000 above them are also free.
+
+    The nodes of a cluster use the ports 10,000 above.
+    """
     with ExitStack() as stack:
         ports: list[int] = []
         while len(ports) < number:
@@ -35,14 +41,23 @@ def free_ports(number: int) -> list[int]:
 
 
 def _agree(is_so: Callable[[], object]) -> None:
-    """Wait until the servers say that `is_so`. Until they know each other they raise."""
+    """Wait until `is_so`, which asks the servers, returns true.
+
+    The servers raise errors until they know one another.
+    """
     import redis
 
     block_until(is_so, despite=(redis.exceptions.RedisError, IndexError))
 
 
 class Topology(NamedTuple):
-    """The servers that take writes, the settings of a crawl that uses them, and what waits until another has taken over."""
+    """Redis servers that work together.
+
+    Attributes:
+        masters: the servers that accept writes.
+        settings: the settings of a crawl that uses the servers.
+        fail_over: waits until another server has become the master.
+    """
 
     masters: list[RedisServer]
     settings: dict[str, Any]
@@ -51,7 +66,7 @@ class Topology(NamedTuple):
 
 @contextmanager
 def sentinels(kind: str = "redis") -> Iterator[Topology]:
-    """Three sentinels that watch a master with one replica."""
+    """Run three sentinels that watch a master with one replica."""
     import redis
 
     executable(kind)
@@ -81,7 +96,7 @@ def sentinels(kind: str = "redis") -> Iterator[Topology]:
 
 @contextmanager
 def cluster(kind: str = "redis") -> Iterator[Topology]:
-    """Three masters that share the slots; none has a replica."""
+    """Run a cluster of three masters that share the hash slots. No master has a replica."""
     import redis
 
     executable(kind)
@@ -106,7 +121,7 @@ def cluster(kind: str = "redis") -> Iterator[Topology]:
 
 
 def _settings(kind: str, ports: list[int]) -> dict[str, Any]:
-    """The settings of a crawl that uses these servers."""
+    """Return the settings of a crawl that uses the servers on `ports`."""
     return {
         "GBOT_ROBOTS_STORAGE": "redis",
         "GBOT_ROBOTS_REDIS_CLIENT": f"{__name__}.of_{kind}",

@@ -1,7 +1,8 @@
-"""What Google's own parser answered: the data that tests compare with.
+"""Read the results of Google's own parser, with which tests compare the results of this package.
 
-The synthetic part and the unit vectors are in tests/data. The larger part, other projects' test inputs and real files,
-is read from the directory that the environment variable GBOT_ROBOTS_REFERENCE names.
+The synthetic data and the unit tests are in tests/data. The larger part of the data consists of
+test inputs of other projects and of real files. It is read from the directory that the environment
+variable GBOT_ROBOTS_REFERENCE names.
 """
 
 import gzip

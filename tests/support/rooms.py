@@ -1,4 +1,7 @@
-"""A room before a scheduler, without a crawl: the test drives its clock, its engine, and the look-ups."""
+"""Test the room, in which requests wait for the robots.txt of their site, without a crawl.
+
+The test controls the clock, the engine, and the look-ups of robots.txt files.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ STARTS = {"SCHEDULER_START_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue"}
 
 
 class World:
-    """A scheduler with the room in it, a downloader that only counts, look-ups that the test ends, and a clock."""
+    """A scheduler with a room in front of it, a downloader that only counts, and a clock.
+
+    The test ends each look-up of a robots.txt with `end` or `fails`.
+    """
 
     opened: ClassVar[list[World]] = []
 
@@ -52,15 +58,15 @@ class World:
         clock = SimpleNamespace(monotonic=lambda: self.now, time=lambda: 1e9 + self.now)
         monkeypatch.setattr(room_module, "time", clock)
         monkeypatch.setattr(front_module, "time", clock)
-        # The test ticks.
+        # The room's looping call does not run. The test calls its function itself.
         monkeypatch.setattr(room_module, "create_looping_call", lambda look: Mock())
         monkeypatch.setattr(answer_module, "time", clock)
         settings = {"SCHEDULER_PRIORITY_QUEUE": queue, **STARTS, **settings}
         self.crawler: Any = get_crawler(settings_dict=settings)
         self.crawler.crawling = True
         self.known: dict[Origin, CachedAnswer] = {}
-        self.asked: dict[str, Then] = {}  # look-ups under way, by host
-        self.requests: list[Request] = []  # for which they were started
+        self.asked: dict[str, Then] = {}  # the callback of each look-up under way, by host
+        self.requests: list[Request] = []  # the requests for which look-ups were started
         self.order: list[str] = []
         middleware = GbotRobotsTxtMiddleware.__new__(GbotRobotsTxtMiddleware)
         middleware.room = self.room = Room(self.crawler, self, self, is_subject, WAIT)  # type: ignore[arg-type]
@@ -79,7 +85,7 @@ class World:
         self.opened.append(self)
         self.room.start()
 
-    # What the room asks.
+    # The room calls the following methods.
 
     def user_agent(self, request: object) -> object:
         return AGENT
@@ -108,20 +114,23 @@ class World:
         self.order.append(host)
 
     def need(self, origin: Origin, user_agent: object) -> None:
-        """The look-ups of these tests know the rules of all user agents."""
+        """Do nothing, because the answers in these tests contain the rules of all user agents."""
 
-    # What the tests do.
+    # The tests call the following methods.
 
     def push(self, *urls: str, **more: Any) -> None:
         for url in urls:
             assert self.scheduler.enqueue_request(Request(f"http://{url}", **more))
 
     def pull(self, most: int = 10_000) -> list[str]:
-        """Take out requests until none is handed out."""
+        """Take requests out until the scheduler returns none. Return their paths."""
         return [path_of(request) for request in self.take(most)]
 
     def take(self, most: int = 10_000) -> list[Request]:
-        """The same, as requests; the downloader has them at once."""
+        """Take requests out until the scheduler returns none.
+
+        Each reaches the middleware at once.
+        """
         found: list[Request] = []
         while len(found) < most and (request := self.next()) is not None:
             found.append(request)
@@ -129,21 +138,21 @@ class World:
         return found
 
     def next(self) -> Request | None:
-        """Take one request out; the engine has it."""
+        """Take one request out of the scheduler, as the engine does."""
         request: Request | None = self.scheduler.next_request()
         if request is not None:
             self.in_progress.add(request)
         return request
 
     def arrived(self, request: Request) -> Handed:
-        """The request comes to the middleware, and is done with."""
+        """Let a request reach the middleware, which ends its way through the room."""
         handed = self.room.ready.end_way(request)
         assert handed is not None
         self.in_progress.discard(request)
         return handed
 
     def tell(self) -> None:
-        """It counts nothing."""
+        """Do nothing, because these tests count nothing."""
 
     def abandon(self) -> None:
         self.asked.clear()
@@ -156,7 +165,7 @@ class World:
         status: int | None = 200,
         outage: Outage | None = None,
     ) -> None:
-        """End the look-up of `host`; the answer is good for `secs`."""
+        """End the look-up of `host`. The answer is fresh for `secs` seconds."""
         origin = Origin.of(f"http://{host}/")
         at = 1e9 + self.now + secs
         is_temporary = state is State.FULL_DISALLOW
@@ -173,7 +182,10 @@ class World:
         status: int | None = 503,
         outcome: Unreachable | None = None,
     ) -> None:
-        """End the look-up of `host`: its robots.txt is unreachable, and may be asked again after `secs`."""
+        """End the look-up of `host`.
+
+        Its robots.txt is unreachable. The next fetch is due after `secs`.
+        """
         before = self.known.get(Origin.of(f"http://{host}/"))
         entry = Entry(None, before.outage if before else None)
         outcome = outcome or Unreachable("because", status)

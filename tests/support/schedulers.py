@@ -1,4 +1,4 @@
-"""Schedulers and queues as users write them, in each of the ways that Scrapy takes."""
+"""Schedulers and queues as users write them, in each of the forms that Scrapy accepts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 
 
 class Fifo(BaseScheduler):
-    """First in, first out, in memory; it drops URLs that it has seen."""
+    """A queue in memory, first in, first out. It drops duplicate URLs."""
 
-    left: ClassVar[list[Request]] = []  # when the last crawl was closed
+    left: ClassVar[list[Request]] = []  # the requests in the queue when the last crawl was closed
 
     def __init__(self) -> None:
         self.requests: deque[Request] = deque()
@@ -37,7 +37,7 @@ class Fifo(BaseScheduler):
 
 
 class NamesItself(Fifo):
-    """Its `from_crawler` makes this very class, whatever class it is called on."""
+    """Its `from_crawler` always makes a NamesItself, even if it is called on a subclass."""
 
     @classmethod
     def from_crawler(cls, crawler: Any) -> Any:
@@ -45,7 +45,7 @@ class NamesItself(Fifo):
 
 
 class SaysNone(Fifo):
-    """Says that it has none."""
+    """Its `has_pending_requests` always returns False."""
 
     def has_pending_requests(self) -> bool:
         return False
@@ -65,7 +65,7 @@ class Prefetches(Scheduler):
 
 
 class ReplacesItsQueue(Scheduler):
-    """Puts a queue of its own in place when its first request comes."""
+    """Replaces its queue when the first request is added."""
 
     has_replaced = False
 
@@ -77,7 +77,7 @@ class ReplacesItsQueue(Scheduler):
 
 
 class _Lifo:
-    """The fewest methods that will do."""
+    """A scheduler with only the methods that Scrapy needs."""
 
     __slots__ = ()
     requests: list[Request]
@@ -94,7 +94,7 @@ class _Lifo:
 
 
 class Slotted(_Lifo, BaseScheduler):
-    """Has `__slots__`, so that nothing can be put on it."""
+    """Has `__slots__`, so no attribute can be added to it."""
 
     __slots__ = ("requests",)
 
@@ -103,7 +103,7 @@ class Slotted(_Lifo, BaseScheduler):
 
 
 class Duck(_Lifo):
-    """Is no subclass of anything of Scrapy's; it has a length."""
+    """Is not a subclass of a class of Scrapy. It has a length."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -113,8 +113,8 @@ class Duck(_Lifo):
 
 
 class OwnAwareQueue(DownloaderAwarePriorityQueue):
-    """A user's own kind of Scrapy's default queue."""
+    """A user's subclass of Scrapy's default priority queue."""
 
 
 class OwnPriorityQueue(ScrapyPriorityQueue):
-    """A user's own kind of the queue that was Scrapy's default before."""
+    """A user's subclass of the priority queue that was Scrapy's default before."""

@@ -1,4 +1,4 @@
-"""The documentation's site, built once for all tests of a process, and a loopback server for it."""
+"""Build the site of the documentation once for all tests of a process, and serve it on loopback."""
 
 import os
 import sys
@@ -20,8 +20,9 @@ KINDS = {".mjs": "text/javascript", ".wasm": "application/wasm"}
 
 @cache
 def _built() -> TemporaryDirectory[str]:
-    place = TemporaryDirectory(prefix="site-")  # gone when the process ends
-    # `--quiet` would hide the warnings, dead links for example, that `--strict` takes for errors.
+    place = TemporaryDirectory(prefix="site-")  # It is deleted when the process ends.
+    # `--strict` turns warnings into errors, for example about dead links. `--quiet` would hide
+    # them.
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", place.name]
     quiet = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
     done = run(command, HOME, {**os.environ, **quiet})
@@ -30,13 +31,13 @@ def _built() -> TemporaryDirectory[str]:
 
 
 def built_site() -> Path:
-    """The built site."""
+    """Return the directory of the built site."""
     pytest.importorskip("mkdocs")
     return Path(_built().name)
 
 
 class SiteServer(Site):
-    """Serves the built site. `headers` go with each response."""
+    """A server for the built site. It sends `headers` with each response."""
 
     def __init__(self, place: Path) -> None:
         super().__init__({})

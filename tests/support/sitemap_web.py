@@ -1,4 +1,4 @@
-"""A loopback web of hosts with odd robots.txt files and sitemaps, and spiders that crawl it."""
+"""Hosts on loopback with odd robots.txt files and sitemaps, and spiders that crawl them."""
 
 import gzip
 from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ def index(*locs: str, lastmod: str = "") -> bytes:
 
 
 def sitemap_lines(*urls: str) -> bytes:
-    """A robots.txt that lists these."""
+    """Return the lines of a robots.txt that list the sitemaps `urls`."""
     return "".join(f"Sitemap: {url}\n" for url in urls).encode()
 
 
@@ -41,13 +41,14 @@ def xml(body: bytes) -> Reply:
 
 
 class Web(ExitStack):
-    """Six hosts. `good` and `pages` say what a crawl has to do with them.
+    """Six hosts, with the sitemaps and pages that a crawl has to request.
 
     Attributes:
-        sites: the hosts by name. `news` lists nearly everything, `shop` shares a sitemap with `news`, `cdn` has sitemaps
-            of other hosts, `guarded` forbids its own, `bare` has no robots.txt but a /sitemap.xml, `ill` answers 503.
-        good: sitemaps that a crawl has to request, each once.
-        pages: pages that sitemaps list and robots.txt files allow.
+        sites: the hosts by name. `news` lists nearly all sitemaps. `shop` shares a sitemap with
+            `news`. `cdn` has sitemaps of other hosts. `guarded` forbids its own sitemaps. `bare`
+            has no robots.txt, but has a /sitemap.xml. `ill` answers with a 503.
+        good: the sitemaps that a crawl has to request, each of them once.
+        pages: the pages that sitemaps list and robots.txt files allow.
     """
 
     def __init__(self) -> None:
@@ -61,11 +62,12 @@ class Web(ExitStack):
         local, big = "file:///etc/hostname", "/gr%C3%B6%C3%9Fe%20karte"
         lines = [
             news.url("/plain.xml"),
-            news.url("/plain.xml"),  # twice
+            news.url("/plain.xml"),  # It is listed a second time.
             "/relative.xml",
             local,
             "http://[",
-            news.url("/größe karte"),  # neither encoded nor called like a sitemap
+            # This URL is not encoded, and its name does not look like the name of a sitemap.
+            news.url("/größe karte"),
             cdn.url("/for-news.xml"),
             shop.url("/shared.xml"),
             guarded.url("/no/sitemap.xml"),
@@ -103,11 +105,14 @@ class Web(ExitStack):
 
     @property
     def given(self) -> list[str]:
-        """URLs of the hosts that a crawl is given. It meets the other hosts on the way."""
+        """Return the URLs of the hosts with which a crawl begins.
+
+        It finds the other hosts itself.
+        """
         return [self.sites[name].url() for name in ("news", "shop", "bare", "ill")]
 
     def asked(self) -> list[str]:
-        """All requested URLs but those of robots.txt files, sorted."""
+        """Return all URLs that were requested, except robots.txt files, in sorted order."""
         return sorted(
             site.url(path)
             for site in self.sites.values()
@@ -116,12 +121,12 @@ class Web(ExitStack):
         )
 
     def robots_txts_asked(self) -> dict[str, int]:
-        """How often each host's robots.txt was requested."""
+        """Return how often the robots.txt of each host was requested."""
         return {name: site.paths().count("/robots.txt") for name, site in self.sites.items()}
 
 
 class Remembers(Spider):
-    """Remembers the responses that it parsed."""
+    """A spider that keeps the responses that it parses."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -145,7 +150,7 @@ class Links(Remembers, CrawlSpider):
 
 
 class Hosts(Remembers, RobotsSitemapSpider):
-    """Remembers the hosts without a sitemap, too."""
+    """A spider that also keeps the hosts without a sitemap."""
 
     name = "hosts"
 
@@ -159,12 +164,15 @@ class Hosts(Remembers, RobotsSitemapSpider):
 
 
 def given(spider: type[Spider], site: Site) -> dict[str, Any]:
-    """What lets the spider begin with the site."""
+    """Return the arguments with which a spider begins its crawl at `site`."""
     return {"hosts" if issubclass(spider, Hosts) else "start_urls": [site.url()]}
 
 
 def listing(site: Site) -> None:
-    """Let the robots.txt of `site` list /s.xml, which lists /page. The robots.txt does not list /other.xml with /other."""
+    """Let the robots.txt of `site` list the sitemap /s.xml, which lists /page.
+
+    The site also has the sitemap /other.xml, which lists /other. The robots.txt does not list it.
+    """
     site.pages |= {
         "/robots.txt": b"User-agent: *\nDisallow: /no\n" + sitemap_lines(site.url("/s.xml")),
         "/s.xml": xml(urlset(site.url("/page"))),

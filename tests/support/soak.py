@@ -1,12 +1,14 @@
-"""A crawl of thousands of origins with random faults: `python -m tests.support.soak --seed 1`.
+"""Crawl thousands of origins with random faults: `python -m tests.support.soak --seed 1`.
 
-The origins are on loopback, by default 2,000 with 100,000 pages. Their robots.txt files are random. So are their answers:
-any framing, slow answers, redirects, decompression bombs, answers broken off at any byte, resets, silence, garbage, 4xx, 5xx
-and 429. A fault lasts for a while or for ever.
+The origins are on loopback. By default there are 2,000 origins with 100,000 pages. The robots.txt
+files are random, and so are the responses. They have any framing. They may be slow, redirects,
+decompression bombs, cut off at any byte, resets, silence, garbage, 4xx, 5xx or 429. A fault lasts
+for a while or for ever.
 
-An oracle (`soak_world`) says beforehand which pages may be crawled. The run fails unless the servers got one request for
-each of these pages, and none for any other. It also fails if the crawl's memory grows by more than a tenth in the second
-half. It prints the seed and the memory over time.
+An oracle (`soak_world`) computes in advance which pages may be crawled. The run fails unless the
+servers get exactly one request for each of these pages, and none for any other page. It also fails
+if the memory of the crawl grows by more than a tenth in the second half. The program prints the
+seed, and the memory over time.
 """
 
 from __future__ import annotations
@@ -37,14 +39,18 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-MOST_UNDER_WAY = 3000  # requests that Scrapy has at a time
-GROWTH = 1.1  # of memory in the second half
+MOST_UNDER_WAY = 3000  # the greatest number of requests that Scrapy has at a time
+GROWTH = 1.1  # The memory may grow by this factor in the second half of the crawl.
 SAMPLES = 20
-MEMORY_COUNTS_FROM = 20_000  # requests: a shorter crawl is still warming up
+# If a crawl has fewer requests, its memory is not checked, because it is still warming up.
+MEMORY_COUNTS_FROM = 20_000
 
 
 class Soak(Spider):
-    """Requests all pages of a world. `in_work` origins are in work at a time; the next page is of a random one."""
+    """A spider that requests all pages of a world.
+
+    It works on `in_work` origins at a time. The next page always belongs to a random one of them.
+    """
 
     name = "soak"
 
@@ -53,8 +59,8 @@ class Soak(Spider):
         self.world = world
         self.ports = ports
         self.in_work = in_work
-        self.forbidden = bytearray(world.requests)  # times that each page was refused
-        self.reasons: dict[int, str] = {}  # why pages were refused that the oracle allows
+        self.forbidden = bytearray(world.requests)  # how often each page was forbidden
+        self.reasons: dict[int, str] = {}  # the reasons for pages that the oracle allows
         self.done = 0
         self.memory: list[int] = []
         self._under_way = asyncio.Semaphore(MOST_UNDER_WAY)
@@ -86,7 +92,7 @@ class Soak(Spider):
 
 
 def urls(world: World, ports: tuple[str, str], in_work: int) -> Iterator[tuple[int, str]]:
-    """Yield the pages of all origins, each with its number; some origins at a time, in random order."""
+    """Yield the number and the URL of each page. Some origins at a time are mixed at random."""
     dice = random.Random(world.seed)
     waiting = list(range(world.origins))
     dice.shuffle(waiting)
@@ -136,7 +142,8 @@ def settings(chosen: argparse.Namespace, directory: str) -> dict[str, Any]:
         "CONCURRENT_REQUESTS": 64,
         "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
         "LOG_LEVEL": "ERROR",
-        "GBOT_ROBOTS_CACHE_ORIGINS": 300,  # fewer than there are origins, so that the storage is asked, too
+        # This is less than the number of origins, so that the storage is used as well.
+        "GBOT_ROBOTS_CACHE_ORIGINS": 300,
         "GBOT_ROBOTS_STORAGE": "sqlite",
         "GBOT_ROBOTS_SQLITE_PATH": f"{directory}/robots.sqlite",
         "GBOT_ROBOTS_TIMEOUT_SECS": chosen.timeout,
@@ -145,7 +152,10 @@ def settings(chosen: argparse.Namespace, directory: str) -> dict[str, Any]:
 
 
 async def soak(chosen: argparse.Namespace) -> bool:
-    """Crawl the world, compare with the oracle, and print; return whether all is right."""
+    """Crawl the world, compare it with the oracle, and print the result.
+
+    Return whether it is right.
+    """
     from scrapy.crawler import CrawlerRunner
 
     world = World(**{field.name: getattr(chosen, field.name) for field in fields(World)})
@@ -177,7 +187,7 @@ async def soak(chosen: argparse.Namespace) -> bool:
 
 
 def differences(spider: Soak, asked: list[int]) -> list[str]:
-    """Compare the servers' requests, and the refusals, with the oracle."""
+    """Return how the requests to the servers, and the forbidden pages, differ from the oracle."""
     wrong, allowed, world, forbidden = [], 0, spider.world, spider.forbidden
     for number in range(world.origins):
         origin = world.origin(number)
@@ -206,7 +216,7 @@ def is_flat(spider: Soak) -> bool:
 
 
 class Errors(logging.Handler):
-    """Collects logged errors, also unhandled errors of tasks and Deferreds."""
+    """Collects the errors in the log, including unhandled errors of tasks and Deferreds."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)

@@ -1,7 +1,10 @@
-"""The servers of a `soak_world`, all in one process and on one port: `python -m tests.support.soak_server WORLD`.
+"""Run the servers of a `soak_world`: `python -m tests.support.soak_server WORLD`.
 
-WORLD is a JSON object with the fields of `World`. First it prints its port, and a port where nothing listens. When its input
-ends, it prints a JSON list: how often each page was requested, and how often each origin's robots.txt.
+All servers are in one process and on one port.
+
+WORLD is a JSON object with the fields of `World`. At first, the program prints its port, and a port
+on which no program listens. When its input ends, it prints a JSON list with how often each page was
+requested, and how often each robots.txt was requested.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ SHARE_BAD_PAGES = 0.05
 class Servers:
     def __init__(self, world: World) -> None:
         self.world = world
-        self.pages = [0] * world.requests  # how often each was asked for
+        self.pages = [0] * world.requests  # how often each page was requested
         self.robots = [0] * world.origins
         self.port = 0
         self.origin = lru_cache(maxsize=1000)(world.origin)
@@ -71,7 +74,10 @@ class Servers:
         return self._hop(origin, 0) if origin.hops else last[asked % len(last)]
 
     def _hop(self, origin: Origin, hop: int) -> Answer:
-        """Return a redirect to the next hop, which is on another origin; after the last hop, the answer."""
+        """Return a redirect to the next hop, which is on another origin.
+
+        The last hop has the answer.
+        """
         if hop == origin.hops:
             return origin.answers[1][self.robots[origin.number] % 3]
         to = f"http://{host(_DICE.randrange(self.world.origins))}:{self.port}/hop/{origin.number}/{hop + 1}"
@@ -92,7 +98,7 @@ def _page() -> Answer:
 
 async def main(world: World) -> None:
     servers = Servers(world)
-    # for all of 127.0.0.0/8
+    # The server listens on all addresses of 127.0.0.0/8.
     listening = await asyncio.start_server(servers.serve, "0.0.0.0", 0, backlog=1024)
     servers.port = listening.sockets[0].getsockname()[1]
     with socket.socket() as deaf:

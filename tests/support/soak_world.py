@@ -1,7 +1,8 @@
-"""The web that `soak` crawls, and the oracle that knows beforehand which of its pages may be crawled.
+"""Define the web that `soak` crawls, and the oracle for the pages that may be crawled.
 
-Everything follows from a seed and a number, so the server and the crawl, which are two processes, share nothing else. The
-oracle knows how each origin was made, and has its own matcher: nothing here asks the plugin's.
+Everything is computed from a seed and the number of an origin, so the server and the crawl, which
+are two processes, need not share anything else. The oracle knows how each origin was made. It has
+its own matcher, and does not use the plugin's.
 """
 
 from __future__ import annotations
@@ -16,16 +17,17 @@ from random import Random
 from typing import TypeAlias
 
 AGENT = "soakbot"
-LIMIT = 512_000  # bytes of a robots.txt that are read
+LIMIT = 512_000  # the number of bytes of a robots.txt that are read
 MOST_HOPS = 5
 
-SHARE_REFUSED = 0.15  # of the dead origins: refuse connections
-SHARE_NONE = 0.2  # of the others: have no robots.txt
-SHARE_MOVED = 0.2  # origins that redirect
-SHARE_FLAKY = 0.3  # origins that fail at first
+SHARE_REFUSED = 0.15  # the share of the dead origins that refuse connections
+SHARE_NONE = 0.2  # the share of the other origins without a robots.txt
+SHARE_MOVED = 0.2  # the share of origins that redirect
+SHARE_FLAKY = 0.3  # the share of origins that fail at first
 
 SNAPPY = (
-    b"\xff\x06\x00\x00sNaPpY"  # how its stream begins; text in this coding would be read as it is
+    # The beginning of a stream in the coding snappy. A text would be read as if it had no coding.
+    b"\xff\x06\x00\x00sNaPpY"
 )
 ZEROS = gzip.compress(b"#" + bytes(8 * LIMIT))
 
@@ -34,14 +36,15 @@ _ENDINGS = ("html", "pdf", "php")
 
 
 class End(Enum):
-    """How a connection ends, if not in the ordinary way."""
+    """The unusual ways in which a connection can end."""
 
     RESET = "reset"
     SILENCE = "nothing more comes, until the other side gives up"
 
 
-Answer: TypeAlias = tuple[bytes | float | End, ...]  # what is sent, pauses in seconds, and an end
-# makes an answer; takes the bytes of a robots.txt
+# The bytes that are sent, the pauses between them in seconds, and the end of the connection.
+Answer: TypeAlias = tuple[bytes | float | End, ...]
+# A function that makes an answer from the bytes of a robots.txt.
 Kind: TypeAlias = Callable[[Random, bytes], Answer]
 
 
@@ -51,7 +54,7 @@ class Rule:
     pattern: str
 
     def matches(self, path: str) -> bool:
-        """Whether the pattern matches; it tries each star in turn."""
+        """Return whether the pattern matches. The stars are tried one after the other."""
 
         def tried(pattern: str, at: int) -> bool:
             if not pattern:
@@ -65,7 +68,7 @@ class Rule:
         return tried(self.pattern, 0)
 
 
-# Whole answers
+# The following functions make whole answers.
 
 
 def plain(dice: Random, body: bytes, status: str = "200 OK", *headers: str) -> Answer:
@@ -102,14 +105,14 @@ def bomb(dice: Random, body: bytes) -> Answer:
 
 
 def too_long(dice: Random, body: bytes) -> Answer:
-    """Return the rules, padding up to the limit, and after the limit rules that must not be read."""
+    """Return the rules, padding up to the limit, and then rules that must not be read."""
     padding = b"#" * (LIMIT - len(body) - 1) + b"\n"
     return plain(
         dice, body + padding + b"user-agent: *\nuser-agent: soakbot\ndisallow: /\nallow: /*.html$\n"
     )
 
 
-# Answers that mean that there is no robots.txt
+# After the following answers, there is no robots.txt.
 
 
 def absent(dice: Random, body: bytes) -> Answer:
@@ -134,7 +137,7 @@ def empty(dice: Random, body: bytes) -> Answer:
     return plain(dice, b"", "200 OK")
 
 
-# Answers that leave a robots.txt unreachable
+# After the following answers, the robots.txt is unreachable.
 
 
 def ill(dice: Random, body: bytes) -> Answer:
@@ -196,7 +199,7 @@ class World:
     """All origins and all pages of one seed.
 
     Attributes:
-        failures: most failures of a flaky origin before it works.
+        failures: the greatest number of failures of a flaky origin before it works.
         dead: the share of origins that never work.
         silence: whether some answers break off and leave the connection open until a time-out ends it.
     """
@@ -212,7 +215,7 @@ class World:
         return Origin(number, self)
 
     def paths(self, number: int) -> list[str]:
-        """The paths of the pages of an origin; each has the page's own number in it."""
+        """Return the paths of the pages of an origin. Each path contains the number of its page."""
         dice = Random(f"{self.seed} {number} pages")
         return [
             f"/{dice.choice(_WORDS)}/{page}-{dice.choice(_WORDS)}.{dice.choice(_ENDINGS)}"
@@ -221,13 +224,13 @@ class World:
 
 
 class Origin:
-    """What one origin answers, and what may be crawled there.
+    """An origin: its answers, and the pages that may be crawled.
 
     Attributes:
-        host: its address on loopback.
-        refused: whether connections are refused: nothing listens there.
+        host: the address of the origin on loopback.
+        refused: whether connections are refused, because no program listens on the port.
         hops: how many redirects lead to its robots.txt.
-        answers: to the first, second ... request for its robots.txt; the last ones repeat.
+        answers: the answers to the requests for its robots.txt, in order. The last answers repeat.
     """
 
     def __init__(self, number: int, world: World) -> None:
@@ -254,7 +257,7 @@ class Origin:
 
     @cached_property
     def answers(self) -> tuple[list[Answer], list[Answer]]:
-        """The answers to requests for its robots.txt, in order: those before it works, and those after."""
+        """Return the answers before the origin works, and the answers from then on."""
         dice, body, last = self._dice, self._body(self._dice), KINDS[self._end]
         first = [drawn(dice, FAULTS, body) for _ in range(self._failures)]
         return [self._heard(each) for each in first], [
@@ -269,7 +272,7 @@ class Origin:
         )
 
     def may(self, path: str) -> bool:
-        """The oracle: whether `AGENT` may crawl a path."""
+        """Return whether `AGENT` may crawl a path. This is the oracle."""
         if self.refused:
             return False
         if self.hops > MOST_HOPS:
@@ -277,11 +280,14 @@ class Origin:
         if self._end != "file":
             return self._end == "none"
         matching = [(len(rule.pattern), rule.allow) for rule in self._rules if rule.matches(path)]
-        # the longest; of two equally long ones the one that allows
+        # The longest rule decides. Of two equally long rules, the allow rule decides.
         return max(matching)[1] if matching else True
 
     def _body(self, dice: Random) -> bytes:
-        """A robots.txt with these rules for `AGENT`, by name or by "*", and other rules for other agents."""
+        """Return a robots.txt with the rules of this origin, and other rules for other user agents.
+
+        The rules are in a group for `AGENT` or for "*".
+        """
         others = [_rule(dice) for _ in range(3)]
         ours = list(self._rules)
         if dice.random() < 0.4 and ours:
@@ -329,6 +335,6 @@ def host(number: int) -> str:
 
 
 def number_of(host: str) -> int:
-    """The origin at an address: the opposite of `host`."""
+    """Return the number of the origin with the address `host`."""
     _, a, b, c = map(int, host.split("."))
     return (a - 1) * 62500 + b * 250 + c - 1

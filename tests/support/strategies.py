@@ -1,4 +1,7 @@
-"""Hypothesis strategies for robots.txt files, product tokens, URLs and HTTP answers: likely, odd and hostile ones."""
+"""Hypothesis strategies for robots.txt files, product tokens, URLs and HTTP responses.
+
+The values are likely, odd or hostile.
+"""
 
 import gzip
 import zlib
@@ -18,11 +21,11 @@ def _one_after_another(*parts: list[bytes]) -> st.SearchStrategy[bytes]:
 
 
 def _long(texts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    """A text many times, then another."""
+    """Return a strategy for texts that consist of one text many times, and then another text."""
     return st.builds(lambda text, times, end: text * times + end, texts, st.integers(1, 30), texts)
 
 
-# Bodies, line by line and byte by byte
+# Strategies for bodies, which are made of lines or of bytes.
 
 KEYS = [
     b"User-agent", b"user-agent", b"USER-AGENT", b"useragent", b"user agent", b"User-agents", b"User-agent \t", b"user",
@@ -47,7 +50,7 @@ _ENDED = st.tuples(LINES | st.binary(max_size=12), st.sampled_from([*LINE_ENDS, 
 BODIES = st.tuples(st.sampled_from(BOMS), st.lists(_ENDED, max_size=12).map(b"".join)).map(b"".join)
 
 
-# Files of whole groups
+# Strategies for files that consist of whole groups.
 
 PIECES = [
     "/", "a", "b", "ab", "abc", "aaaaa", "abcde", "$", "?", "%c3%A9", "é", ".html", "index.htm", "x" * 7, "bcdeab", "%2f",
@@ -58,7 +61,10 @@ TOKENS = st.sampled_from("* Googlebot googlebot-news Googlebot-Image a A foo_bot
 
 
 class WrittenGroup(NamedTuple):
-    """A group of a robots.txt: its agents, and for each rule whether it allows, and its path."""
+    """A group of a robots.txt: its user agents and its rules.
+
+    A rule is a pair: whether it is an allow rule, and its path.
+    """
 
     user_agents: list[str]
     rules: list[tuple[bool, str]]
@@ -82,7 +88,7 @@ def written(groups: Iterable[WrittenGroup]) -> bytes:
     return "\n".join(line for group in groups for line in group.lines()).encode()
 
 
-# User agents and URLs
+# Strategies for user agents and URLs.
 
 HEADERS = [
     "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
@@ -115,7 +121,7 @@ URLS = (
 )
 
 
-# HTTP answers
+# Strategies for HTTP responses.
 
 _ODD_NUMBERS = ["0", "1", "60", "-1", "1e3", "+5", "0x10", "٣", "", "9" * 400]
 NUMBERS = st.sampled_from(_ODD_NUMBERS) | st.integers().map(str)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 @cache
 def certificate_and_key() -> bytes:
-    """A self-signed certificate for 127.0.0.1 and its key, as PEM."""
+    """Return a self-signed certificate for 127.0.0.1 and its key, as PEM."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -31,7 +31,7 @@ def certificate_and_key() -> bytes:
 
 @cache
 def tls_context(*protocols: str) -> ssl.SSLContext:
-    """The context of a server with that certificate, and the protocols that it speaks by ALPN."""
+    """Return the TLS context of a server with this certificate. It offers `protocols` by ALPN."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory, "tls.pem")

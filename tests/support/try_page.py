@@ -1,4 +1,7 @@
-"""The "Try it" page in a browser, as a person uses it; and its questions, asked of this Python."""
+"""Use the "Try it" page of the documentation in a browser, as a person does.
+
+The Python code of the page can also be imported here, without a browser.
+"""
 
 import sys
 from base64 import b64encode
@@ -11,11 +14,11 @@ from typing import Any
 from .documentation import HOME
 
 SOURCE = HOME / "docs" / "try"
-PATIENCE_MS = 240_000  # far too long, on a machine with ten times the work that it can do, too
+PATIENCE_MS = 240_000  # This is far too long, even on a machine with ten times too much work.
 
 
 def questions() -> ModuleType:
-    """The adapter of the page, in this Python."""
+    """Import the Python module with which the page answers its questions, and return it."""
     if str(SOURCE) not in sys.path:
         sys.path.append(str(SOURCE))
     import questions  # type: ignore[import-not-found]
@@ -29,7 +32,12 @@ def _as_json(value: Any) -> Any:
 
 @dataclass
 class TryPage:
-    """The page. `requests` are the URLs that the browser asked for, `errors` what went wrong in it."""
+    """The page in a browser.
+
+    Attributes:
+        requests: the URLs that the browser requested.
+        errors: the errors in the browser.
+    """
 
     page: Any
     requests: list[str] = field(default_factory=list)
@@ -49,22 +57,22 @@ class TryPage:
         self.page.wait_for_function(condition)
 
     def text(self, part: str) -> str:
-        """The text of a part of the page that is shown."""
+        """Return the visible text of a part of the page."""
         return str(self.page.inner_text(f"#try-{part}"))
 
     def ask(self, robots: str, urls: str = "", crawlers: str = "Googlebot") -> None:
-        """Type a case, and wait for its answers."""
+        """Type a robots.txt, URLs and crawlers, and wait for the answers."""
         for box, text in (("robots", robots), ("urls", urls), ("crawlers", crawlers)):
             self.page.fill(f"#try-{box}", text)
         self.answered()
 
     def answered(self) -> None:
-        """Wait for the answer to the last question that was asked before this."""
+        """Wait for the answer to the last question of the page."""
         data = "document.getElementById('try-form').dataset"
         self.wait(f"{data}.settled === {data}.asked")
 
     def asked(self, action: Callable[[], object]) -> None:
-        """Do what makes the page ask, and wait for the answers."""
+        """Call `action`, which makes the page ask a question, and wait for the answers."""
         asked = "document.getElementById('try-form').dataset.asked"
         before = self.page.evaluate(asked) or ""
         action()
@@ -72,7 +80,7 @@ class TryPage:
         self.answered()
 
     def example(self, number: int) -> None:
-        """Take an example, from 1."""
+        """Choose the example with this number, from 1."""
         self.asked(lambda: self.page.click(f"#try-examples li:nth-child({number}) a"))
 
     def drop(self, box: str, path: Path) -> None:
@@ -82,14 +90,17 @@ class TryPage:
         self.answered()
 
     def copied(self, button: str, words: str = "") -> str:
-        """Click on a button that copies something; return that, which has some `words`."""
+        """Click on a button that copies a text. Return the text, which has to contain `words`."""
         self.page.click(f"#try-{button}")
         value = "document.getElementById('try-copied').value"
         self.wait(f"{value} && {value}.includes('{words}')")
         return str(self.page.input_value("#try-copied"))
 
     def in_python(self, calls: Sequence[Sequence[Any]]) -> list[str]:
-        """Ask the page's Python functions of the adapter: each call is a name and arguments."""
+        """Call functions of `questions` in the page's Python.
+
+        Each call is the name of a function and its arguments.
+        """
         script = """calls => {
             const questions = self.pyodide.pyimport("questions");
             const argument = (value) => {
@@ -107,9 +118,9 @@ class TryPage:
         return worker
 
     def hang(self) -> None:
-        """Let the page's Python answer nothing any more, as in a computation without end."""
+        """Let the page's Python hang, as in a computation without end."""
         self._worker.evaluate("void setTimeout(() => { for (;;); })")
 
     def heap(self) -> int:
-        """The memory of the page's Python, in bytes."""
+        """Return the memory of the page's Python, in bytes."""
         return int(self._worker.evaluate("self.pyodide._module.HEAPU8.length"))

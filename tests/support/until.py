@@ -1,4 +1,4 @@
-"""Waiting until something is so, in a test that cannot know when: it fails if that takes far too long."""
+"""Wait until a condition is true, if a test cannot know when. Fail if this takes far too long."""
 
 import time
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from scrapy_gbot_robots.concurrency import pause
 
-FAR_TOO_LONG_SECS = 240  # on a machine with ten times the work that it can do, too
+FAR_TOO_LONG_SECS = 240  # This is enough even on a machine with ten times too much work.
 
 
 async def until(is_so: Callable[[], object]) -> None:
@@ -18,7 +18,7 @@ async def until(is_so: Callable[[], object]) -> None:
 
 
 def block_until(is_so: Callable[[], object], *, despite: tuple[type[Exception], ...] = ()) -> None:
-    """Block until `is_so` returns true. Where it raises one of `despite`, ask again."""
+    """Block until `is_so` returns true. If it raises one of `despite`, call it again."""
     ends = time.monotonic() + FAR_TOO_LONG_SECS
     while True:
         with suppress(*despite):

@@ -1,4 +1,4 @@
-"""Crawls in which a test does one thing after another, and spiders and helpers that watch the crawl and the sites meanwhile."""
+"""Run crawls during which a test acts, and watch the crawl and its sites meanwhile."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ CLOSED = "user-agent: *\ndisallow: /"
 
 
 class Visitor(Spider):
-    """Requests nothing by itself, and stays until it `leaves`. If it `closes`, it closes the crawl then."""
+    """A spider that requests nothing itself, and runs until `leaves` is true.
+
+    If `closes` is true, it then closes the crawl.
+    """
 
     name = "visitor"
     has_come = leaves = closes = False
@@ -35,7 +38,7 @@ class Visitor(Spider):
             assert self.crawler.engine
             under_way(self.crawler.engine.close_spider_async(reason="enough"))
         return
-        yield  # makes this method a generator
+        yield  # This statement makes the method a generator.
 
     def parse(self, response: Response, **kwargs: Any) -> None: ...
 
@@ -45,7 +48,7 @@ class Visitor(Spider):
             self.crawler.engine.crawl(Request(url))
 
     async def may(self, url: str, user_agent: str = "testbot") -> bool:
-        """Request a page; return whether it may be crawled."""
+        """Request a page. Return False if the request is ignored, and True otherwise."""
         assert self.crawler.engine
         try:
             request = Request(url, headers={"User-Agent": user_agent})
@@ -57,7 +60,7 @@ class Visitor(Spider):
 
 @asynccontextmanager
 async def visiting(**settings: Any) -> AsyncIterator[Visitor]:
-    """Run a crawl in which nothing happens but what the test does meanwhile with its spider."""
+    """Run a crawl that only does what the test does with its spider during the block."""
     crawler, ended = begin(Visitor, settings)
     await until(lambda: ended.called or getattr(crawler.spider, "has_come", False))
     assert isinstance(crawler.spider, Visitor)
@@ -69,7 +72,7 @@ async def visiting(**settings: Any) -> AsyncIterator[Visitor]:
 
 
 class Gate:
-    """A robots.txt that is sent when the gate is opened, and not before."""
+    """A page with a robots.txt that is not sent before the gate is opened."""
 
     def __init__(self, robotstxt: str) -> None:
         self._reply = Reply(200, robotstxt.encode())
@@ -88,7 +91,13 @@ def fetches(site: Site) -> int:
 
 
 class Watched(Pages):
-    """Counts requests that are scheduled, and notes the most pages that were under way in the downloader, by their hosts."""
+    """A spider that counts its requests.
+
+    Attributes:
+        scheduled: the number of requests that were scheduled.
+        under_way: the number of pages in the downloader now, by host and under "all".
+        most: the greatest number of pages in the downloader so far, in the same way.
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -1,6 +1,7 @@
-"""A loopback web: each `Site` is a real server on a port of its own, so it is an origin of its own.
+"""Run web servers on loopback. Each `Site` has its own port, so it is an origin of its own.
 
-A page of a site is bytes (sent with a 200), a `Reply`, or a function that gets the open connection and does as it likes.
+A page of a site is bytes (sent with a 200), a `Reply`, or a function. The function gets the open
+connection, and may send anything.
 """
 
 import contextlib
@@ -42,7 +43,7 @@ def redirect(to: str, status: int = 302) -> Reply:
 
 
 def raw(*parts: bytes | float, reset: bool = False) -> Callable[[socket], None]:
-    """A page that sends `parts` as they are. A number among them is a pause in seconds."""
+    """Return a page that sends `parts` as they are. A number among them is a pause in seconds."""
 
     def send(connection: socket) -> None:
         for part in parts:
@@ -58,24 +59,27 @@ def raw(*parts: bytes | float, reset: bool = False) -> Callable[[socket], None]:
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as the server saw it. Header names are in lower case."""
+    """A request that a server received. Header names are in lower case."""
 
     path: str
     headers: Mapping[str, str]
     at: float
     body: bytes = b""
-    host: str = ""  # the address that was asked
+    host: str = ""  # the address to which the client connected
 
 
 def free_port() -> int:
-    """A port of loopback on which nobody listens."""
+    """Return a port of loopback on which no program listens."""
     with socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def free_port_like_tls() -> int:
-    """A port of loopback on which nobody listens, and on which a client expects TLS: it ends in 443."""
+    """Return a port of loopback on which no program listens, and which ends in 443.
+
+    Clients expect TLS on such a port.
+    """
     for port in range(20443, 60443, 1000):
         with contextlib.suppress(OSError), socket() as probe:
             probe.bind(("127.0.0.1", port))
@@ -89,8 +93,9 @@ Content: TypeAlias = bytes | str | Reply | Callable[[socket], None]
 class Server:
     """A server on loopback, with a thread for each connection.
 
-    A port that it chooses itself never ends in 443. There RobotsSitemapSpider tries https first, and a server without TLS
-    waits for the rest of what it takes for a request, until the fetch of the robots.txt has timed out.
+    If the server chooses its port itself, the port never ends in 443. On a port that ends in 443,
+    RobotsSitemapSpider tries https first. A server without TLS would read the beginning of TLS as a
+    request, and wait for its rest until the fetch of the robots.txt has timed out.
     """
 
     def __init__(self, host: str, port: int = 0, tls: ssl.SSLContext | None = None) -> None:
@@ -132,12 +137,18 @@ class Server:
         return self._tls.wrap_socket(connection, server_side=True)
 
     def _serve(self, connection: socket) -> None:
-        """Answer a client."""
+        """Answer one client, until the connection ends."""
         raise NotImplementedError
 
 
 class Site(Server):
-    """A web server. `pages` may be changed while it runs; "*" is any other path. `asked` are its requests in order."""
+    """A web server.
+
+    Attributes:
+        pages: the page for each path. It may be changed while the server runs. The path "*" stands
+            for all other paths.
+        asked: the requests to the server, in order.
+    """
 
     def __init__(
         self,
@@ -152,7 +163,7 @@ class Site(Server):
         self.asked: list[Asked] = []
 
     def paths(self) -> list[str]:
-        """The paths that were requested, in order."""
+        """Return the paths that were requested, in order."""
         return [asked.path for asked in self.asked]
 
     def _serve(self, connection: socket) -> None:
@@ -168,7 +179,8 @@ class Site(Server):
         headers = {name.lower(): value.strip() for name, _, value in fields}
         at = time.monotonic()
         body = head.partition(b"\r\n\r\n")[2]
-        # The end of a connection with unread bytes is a reset, which may overtake the answer.
+        # If a connection with unread bytes is closed, it is reset. The reset may overtake the
+        # response, so the whole body of the request is read.
         while len(body) < int(headers.get("content-length", 0)):
             got = connection.recv(65536)
             if not got:
@@ -187,5 +199,5 @@ class Site(Server):
         return self._content(asked.path, asked.headers)
 
     def _content(self, path: str, headers: Mapping[str, str]) -> Content:
-        """The page to send. Subclasses may override it."""
+        """Return the page to send. Subclasses may override this method."""
         return self.pages.get(path, self.pages.get("*", Reply(404, b"no such page")))

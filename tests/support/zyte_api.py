@@ -1,4 +1,7 @@
-"""A stand-in for the Zyte API on loopback: `with ZyteApi() as api`, whose `endpoint` is the setting ZYTE_API_URL."""
+"""A replacement for the Zyte API, on loopback.
+
+In `with ZyteApi() as api`, the attribute `api.endpoint` is the value for the setting ZYTE_API_URL.
+"""
 
 import json
 from base64 import b64encode
@@ -7,11 +10,17 @@ from typing import Any
 from .web import Asked, Reply, Site
 
 RULES = "user-agent: *\ndisallow: /no\n"
-HEADERS = {"content-type": "text/plain", "content-encoding": "gzip"}  # the API has decoded it
+# The API has already decoded the body, although it passes on the Content-Encoding.
+HEADERS = {"content-type": "text/plain", "content-encoding": "gzip"}
 
 
 class ZyteApi(Site):
-    """Fails for hosts that begin with "ill". `wanted` are the requests to it."""
+    """The server of the API. It fails for hosts whose names begin with "ill".
+
+    Attributes:
+        endpoint: the URL of the API.
+        wanted: the requests to the API, as JSON objects.
+    """
 
     def __init__(self) -> None:
         super().__init__({})
