@@ -115,8 +115,8 @@ def crawlers_named(texts: list[str] | None, world: World, err: Terminal) -> list
     crawlers = list({one.crawler: one for one in named}.values())
     for one in crawlers:
         if cut_token(one.text) == one.name:
-            rule = f'is read as "{one.name}": a name counts up to a digit'
-            err.say((f'note: "{one.text}" {rule}', "warning"))
+            rule = 'a product token has letters, "-" and "_" only'
+            err.say((f'note: "{one.text}" is read as "{one.name}", because {rule}', "warning"))
     for hint in hints_on(one.name for one in crawlers):
         err.say((f"note: {hint}", "warning"))
     return crawlers

@@ -177,7 +177,10 @@ class SitemapList:
         if len(self._met) >= MOST_SITEMAPS:
             if len(self._met) == MOST_SITEMAPS:
                 self._met.add(url)
-                self.troubles.append(f"{shown(url)}: not read, nor any after {MOST_SITEMAPS:,}")
+                self.troubles.append(
+                    f"{shown(url)}: this sitemap and later ones are not read, because at most "
+                    f"{MOST_SITEMAPS:,} sitemaps are read"
+                )
             return
         self._met.add(url)
         path = self._file_of(url)

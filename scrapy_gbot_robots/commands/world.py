@@ -182,6 +182,6 @@ class World:
             return import_module(".project_crawl", __package__)
         except ModuleNotFoundError as error:
             raise CommandError(
-                f"Scrapy is needed to fetch or use a storage, and {error.name} is not installed: "
-                "pip install scrapy (it is not needed for a robots.txt in a file)"
+                f"Scrapy is needed to fetch files or to open a storage, and {error.name} is not "
+                "installed: pip install scrapy (it is not needed for a robots.txt in a file)"
             ) from None

@@ -151,8 +151,8 @@ class CrawlerIdentity:
             if not is_sent and not warning:
                 warning = (
                     "Scrapy's UserAgentMiddleware is off. A request that has no User-Agent header "
-                    f"yet is judged by {name.source}, {shown(name.text)!r}, whichever header "
-                    f"another middleware gives it then. {_REMEDY}"
+                    f"yet is judged by {name.source}, {shown(name.text)!r}, even if another "
+                    f"middleware then gives it another header. {_REMEDY}"
                 )
         if warning:
             self._has_warned = True

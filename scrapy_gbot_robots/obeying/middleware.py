@@ -343,8 +343,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             self._has_warned_of_other_url = True
             logger.warning(
                 "%s led to %s inside the browser or download handler, so the second URL was not "
-                "checked against a robots.txt. The stat gbot_robots/responses/unjudged counts such "
-                "pages",
+                "checked against a robots.txt. The stat gbot_robots/responses/unjudged counts "
+                "these pages",
                 shown(request.url),
                 shown(response.url),
             )

@@ -96,7 +96,7 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
         if urldefrag(request.url).url not in self._links_not_to_follow[response]:
             return request
         self.crawler.stats.inc_value("gbot_robots/page_rules/links_left")
-        logger.debug("Not followed, as %s asks: %s", response.url, request)
+        logger.debug("Not followed, because %s asks for it: %s", response.url, request)
         return None
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:

@@ -51,7 +51,7 @@ _MOST_WAITING = 100
 _SECRETS = {b"authorization", b"cookie", b"proxy-authorization"}
 
 _IS_IN = "The record of this crawl is in %s: %s"
-_CANNOT = "GBOT_ROBOTS_RECORD cannot be written; the crawl goes on, the record lacks lines: %s"
+_CANNOT = "GBOT_ROBOTS_RECORD cannot be written; the crawl goes on, but the record lacks lines: %s"
 
 logger = logging.getLogger(__name__)
 

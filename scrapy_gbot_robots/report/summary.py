@@ -38,7 +38,7 @@ _NO_ROBOTS_TXT = {
     Kind.WALL: f"of bot walls, not of the sites; {_MEANS}",
     Kind.OTHER: "with something else in place of a robots.txt, such as a web page, so no rules",
 }
-_INCOMPLETE = "there were more origins or rules than are counted: numbers may be too low"
+_INCOMPLETE = "there were more origins or rules than are counted, so numbers may be too low"
 
 
 class ForbiddingRule(NamedTuple):

@@ -314,7 +314,7 @@ def refuse(counts: CrawlCounts, number: int) -> None:
     counts.count_forbidden(PAGE, ForbiddenByRobotsTxt(verdict, origin, State.RULES))
 
 
-INCOMPLETE = "there were more origins or rules than are counted: numbers may be too low"
+INCOMPLETE = "there were more origins or rules than are counted, so numbers may be too low"
 
 
 def test_summary_and_page_stay_short_and_memory_bounded_over_many_origins_and_rules() -> None:

@@ -223,7 +223,7 @@ async def test_what_cannot_be_written_is_said_once_tried_again_and_costs_no_page
         crawler = await crawl(Pages, archive, urls=[one.url("/a"), alike.url("/a")])
         assert set(pages(crawler).crawled) == {one.url("/a"), alike.url("/a")}
     (said,) = [text for text in log.messages if "GBOT_ROBOTS_RECORD" in text]
-    goes_on = "cannot be written; the crawl goes on, the record lacks lines: "
+    goes_on = "cannot be written; the crawl goes on, but the record lacks lines: "
     assert said.startswith(f"GBOT_ROBOTS_RECORD {goes_on}")
     assert stats(crawler)["gbot_robots/record/errors"] == 2
 
