@@ -81,10 +81,9 @@ _NOT_PUBLIC = re.compile(
     r"|undefined|null|none|nan|(?:.+\.)?your-?(?:domain|site|website|host|app|store|shop|blog|name)"
     r"(?:\..+)?"
 )
-# The end of a rule that matches a query parameter, such as "*?name=". The groups are the separator
-# before the parameter, "?", "&" or "", and the name of the parameter.
-# the parameter, and the name of the parameter.
-_PARAMETER = re.compile(r"\*([?&]?)([\w.%~\[\]-]+)=[^?&=]*\Z")
+# The end of a rule that matches a query parameter, such as "*?name=" or "*?begin_". The groups are
+# the separator before the parameter, "?", "&" or "", the name of the parameter, and "=" or "".
+_PARAMETER = re.compile(r"\*([?&]?)([\w.%~\[\]-]+)(?:(=)[^?&=]*|\**)\Z")
 _STYLE_OR_SCRIPT = re.compile(r"\.(?:css|[cm]?js)(?:[$*?]|\Z)", re.IGNORECASE)
 # Folders with style sheets or scripts. Each row contains a regular expression for the folder, and
 # the pattern of a file in it.
@@ -438,22 +437,22 @@ def _on_parameters(rules: Sequence[Rule]) -> Iterator[Finding]:
     "/*&name=". There is only one note. It is for the first of the rules, and contains the number of
     the others.
     """
-    firsts: dict[str, int] = {}
+    firsts: dict[str, tuple[int, str]] = {}
     elsewhere = set()
     for rule in rules:
         parameter = _PARAMETER.search(rule.pattern)
         if parameter is None:
             continue
-        before, name = parameter.groups()
+        before, name, sign = parameter.groups("")
         if before == "?":
-            firsts.setdefault(name, rule.line)
+            firsts.setdefault(name, (rule.line, name + sign))
         else:
             elsewhere.add(name)
-    alone = [(line, name) for name, line in firsts.items() if name not in elsewhere]
+    alone = [place for name, place in firsts.items() if name not in elsewhere]
     if alone:
-        line, name = alone[0]
+        line, text = alone[0]
         more = f" (also in {len(alone) - 1} more rules)" if alone[1:] else ""
-        what, how = shown(f"?{name}="), shown(f"&{name}=")
+        what, how = shown(f"?{text}"), shown(f"&{text}")
         yield finding(line, "first parameter", what=what, how=how, more=more)
 
 

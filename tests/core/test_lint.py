@@ -358,6 +358,14 @@ disallow: /a|disallow: *?sort=up*    first parameter    3
 disallow: /a|allow: /*?sort=up    first parameter    3
 disallow: /*?sort=|disallow: /*&sort=    first parameter
 disallow: /*?sort=|disallow: /*sort=    first parameter
+disallow: /*?utm_    first parameter    2
+disallow: /*?utm_*    first parameter    2
+disallow: /*?print    first parameter    2
+disallow: /*?utm_|disallow: /*&utm_    first parameter
+disallow: /*?print|disallow: /*&print=    first parameter
+disallow: /*?    first parameter
+disallow: /*?*    first parameter
+disallow: /a?print    first parameter
 disallow: /*?*sort=    first parameter
 disallow: /search?q=    first parameter
 disallow: /*?sort=|user-agent: a|disallow: /*&sort=    first parameter    2
