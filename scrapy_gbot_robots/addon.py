@@ -56,8 +56,9 @@ class Addon:
         of the same scheduler, in which requests wait until their robots.txt is known.
         `ROBOTSTXT_OBEY` becomes True, unless the user has set it.
 
-        With `GBOT_ROBOTS_ENABLED = False`, nothing is changed, with one exception. If the project
-        has its own subclass of the plugin's middleware, Scrapy's middleware replaces this subclass.
+        With `GBOT_ROBOTS_ENABLED = False`, the plugin is not used. Components of the plugin in the
+        project's settings are switched off, and Scrapy's middleware replaces the plugin's
+        middleware and its subclasses.
 
         Raises:
             ValueError: one of the plugin's settings has a wrong value.
@@ -90,10 +91,11 @@ class Addon:
 
     @staticmethod
     def _leave_it_to_scrapy(settings: BaseSettings) -> None:
-        """Switch off the plugin's parts that the project names; log who obeys robots.txt.
+        """Switch off the components of the plugin that the project's settings contain.
 
-        Scrapy's middleware takes the place of each subclass of the plugin's middleware. A scheduler
-        with the front stays, because the front does nothing without the plugin's middleware.
+        Scrapy's middleware replaces the plugin's middleware and its subclasses. A `SCHEDULER` of
+        the plugin stays, because without the middleware its requests do not wait. A line in the log
+        contains how the crawl obeys robots.txt.
         """
         for setting, component, _ in COMPONENTS:
             configured = settings.getdict(setting)
@@ -116,7 +118,7 @@ class Addon:
         logger.log(
             level,
             "GBOT_ROBOTS_ENABLED is False: the scrapy-gbot-robots add-on does nothing, and this "
-            "crawl obeys robots.txt %s",
+            "crawl %s",
             how,
         )
 
@@ -156,8 +158,8 @@ class Addon:
             how = "is obeyed as Scrapy alone does"
         elif others:
             how = (
-                f"is obeyed as {', '.join(others)} does. Derive the class from "
-                "scrapy_gbot_robots.GbotRobotsTxtMiddleware to have Google's way, too"
+                f"is obeyed as {', '.join(others)} does. To obey it as Google does, derive the "
+                "class from scrapy_gbot_robots.GbotRobotsTxtMiddleware"
             )
         logger.warning(
             "DOWNLOADER_MIDDLEWARES leaves the scrapy-gbot-robots add-on no place for its "
@@ -167,19 +169,20 @@ class Addon:
 
 
 def _level_if_not_obeyed(settings: BaseSettings) -> int:
-    """Return the level at which to log that ROBOTSTXT_OBEY is False."""
+    """Return the level of the log line about a crawl whose ROBOTSTXT_OBEY is False."""
     if settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]:
-        return logging.INFO  # A spider's own setting is a decision, not a mistake.
+        return logging.INFO  # The setting of a spider is intentional.
     return logging.WARNING
 
 
 def _obedience(settings: BaseSettings) -> tuple[int, str]:
-    """Return how a crawl without the plugin obeys robots.txt, and the level at which to log that.
+    """Return the level and the end of a log line about a crawl that does not use the plugin.
 
-    The text is the end of the sentence "This crawl obeys robots.txt ...".
+    The line begins with "this crawl", and its end describes how the crawl obeys robots.txt.
     """
     if not settings.getbool("ROBOTSTXT_OBEY"):
-        return _level_if_not_obeyed(settings), "in no way, because ROBOTSTXT_OBEY is not True"
+        why = "because ROBOTSTXT_OBEY is not True"
+        return _level_if_not_obeyed(settings), f"does not obey robots.txt, {why}"
     places: dict[Any, int | None] = {}
     for setting in ("DOWNLOADER_MIDDLEWARES_BASE", "DOWNLOADER_MIDDLEWARES"):
         for name, at in settings.getdict(setting).items():
@@ -191,10 +194,11 @@ def _obedience(settings: BaseSettings) -> tuple[int, str]:
     ]
     if not obeying:
         why = "because DOWNLOADER_MIDDLEWARES switches Scrapy's RobotsTxtMiddleware off"
-        return logging.WARNING, f"in no way, {why}"
+        return logging.WARNING, f"does not obey robots.txt, {why}"
     if obeying == [RobotsTxtMiddleware]:
-        return logging.INFO, "as Scrapy alone does"
-    return logging.INFO, f"as {' and '.join(map(global_object_name, obeying))} does"
+        return logging.INFO, "obeys robots.txt as Scrapy alone does"
+    names = " and ".join(map(global_object_name, obeying))
+    return logging.INFO, f"obeys robots.txt as {names} does"
 
 
 def _is_derived(component: object, cls: type) -> bool:

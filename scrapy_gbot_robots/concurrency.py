@@ -202,7 +202,8 @@ class Background:
         Code that must run in any case belongs in `then`, and not in a `finally` block of the
         coroutine. If a coroutine is cancelled before it starts, none of its code runs.
         """
-        # An asyncio task does not begin at once, but a coroutine of Twisted does.
+        # In asyncio, a new task begins in the next turn of the event loop. But without asyncio,
+        # `deferred_from_coro` begins the coroutine at once, so it must be delayed.
         later = work if is_asyncio_available() else _after_this_call(work)
         running = deferred_from_coro(later)
         self._running.add(running)
@@ -231,7 +232,7 @@ async def _after_this_call(work: Coroutine[Any, Any, None]) -> None:
     try:
         await pause(0)
     except CancelledError:
-        work.close()  # Python warns of a coroutine that never began.
+        work.close()  # Python logs a warning if a coroutine is never awaited or closed.
         raise
     await work
 

@@ -143,11 +143,12 @@ def _parts(owner: str, kind: str, **without: str) -> list[Part]:
 
 
 _DOWNLOADER = "scrapy.core.downloader.Downloader"
-_LATER = "requests that can go on may wait for the engine's next look, up to 5 s"
-_ONE_SLOT = "requests are handed out whether or not their host is busy"
-_TAKES_PLACES = "robots.txt requests take places of CONCURRENT_REQUESTS"
+_LATER = "requests that no longer wait for their robots.txt may be sent up to 5 s later"
+_ONE_SLOT = "requests go to the downloader even if their host is busy"
+_TAKES_PLACES = "robots.txt requests count against CONCURRENT_REQUESTS"
 _ONE_BY_ONE = "requests that wait for their robots.txt are taken from the scheduler one by one"
-_NOT_FED = "the spider is not fed the sitemaps of robots.txt files"
+_NOT_FED = "the sitemaps that robots.txt files list are not crawled"
+_AFTER_MIDDLEWARES = "a robots.txt is read as the downloader middlewares have changed it"
 
 PARTS = (
     *_parts("engine", "scrapy.core.engine.ExecutionEngine", _slot=_LATER, downloader=_ONE_SLOT),
@@ -155,9 +156,9 @@ PARTS = (
         "engine._slot",
         "scrapy.core.engine._Slot",
         nextcall=_LATER,
-        inprogress="it is not known which requests other middlewares have dropped",
-        closing="what waits when the crawl closes waits for its robots.txt first",
-        scheduler="RobotsSitemapSpider may read its next host later",
+        inprogress="the plugin does not notice when another middleware drops a request",
+        closing="when the crawl closes, waiting requests still wait for their robots.txt",
+        scheduler="RobotsSitemapSpider may request the robots.txt of its next host later",
     ),
     *_parts(
         "engine.downloader",
@@ -165,9 +166,9 @@ PARTS = (
         slots=_ONE_SLOT,
         get_slot_key=_ONE_SLOT,
         _get_slot=_ONE_SLOT,
-        active="requests that wait in the downloader take places of CONCURRENT_REQUESTS",
-        middleware="no requests are held before the scheduler",
-        handlers="a robots.txt request has the time of its redirects, not of each download",
+        active="requests that wait in the downloader count against CONCURRENT_REQUESTS",
+        middleware="requests do not wait for their robots.txt before the scheduler",
+        handlers=_AFTER_MIDDLEWARES,
         _enqueue_request=_TAKES_PLACES,
         fetch=_TAKES_PLACES,
     ),
@@ -178,18 +179,18 @@ PARTS = (
         queue=_ONE_SLOT,
         delay=_ONE_SLOT,
         concurrency=_ONE_SLOT,
-        jitter_or_randomize_delay="a crawl-delay may be kept with a random part",
+        jitter_or_randomize_delay="a crawl-delay may vary at random",
     ),
     *_parts(
         "engine.downloader.middleware",
         "scrapy.core.downloader.middleware.DownloaderMiddlewareManager",
-        middlewares="no requests are held before the scheduler",
+        middlewares="requests do not wait for their robots.txt before the scheduler",
         download_async=_TAKES_PLACES,
     ),
     *_parts(
         "engine.downloader.handlers",
         "scrapy.core.downloader.handlers.DownloadHandlers",
-        download_request_async="what a handler changes in a robots.txt request is not seen",
+        download_request_async=_AFTER_MIDDLEWARES,
         _get_handler="robots.txt files and pages share their connections",
     ),
     *_parts(
@@ -805,8 +806,8 @@ class RobotsConnections:
             second = build_from_crawler(quiet, crawler)
         except Exception:  # A user's own subclass may not allow a second instance.
             logger.warning(
-                "%s could not be made a second time, so robots.txt files share the connections of "
-                "pages",
+                "A second %s could not be created, so robots.txt requests use the same connections "
+                "as pages",
                 kind.__name__,
                 exc_info=True,
             )
@@ -841,5 +842,6 @@ def _download_handlers(crawler: Crawler) -> Any:
 
 
 def _engine_slot(crawler: Crawler) -> Any:
-    # Scrapy 2.19 has the public `engine.scheduler`, but no public names for the rest of the slot.
+    # The engine's slot has the scheduler, the requests in progress and more. Scrapy 2.19 has the
+    # public name `engine.scheduler`, but no public names for the rest.
     return getattr(crawler.engine, "_slot", None)

@@ -235,7 +235,7 @@ STORAGE = ValueType(
     _is_storage,
 )
 REDIS_URL = ValueType(
-    f"a URL that begins with {' or '.join(_REDIS_SCHEMES)}, and so must REDIS_URL in its place",
+    f"a URL that begins with {' or '.join(_REDIS_SCHEMES)}, which is also true for REDIS_URL",
     _text,
     lambda url: url.startswith(_REDIS_SCHEMES),
 )

@@ -164,8 +164,11 @@ def test_misspelt_setting_is_named_once(obey: bool, caplog: pytest.LogCaptureFix
 BEFORE = {"SPIDER_MIDDLEWARES", "EXTENSIONS", "SCHEDULER", "ROBOTSTXT_PARSER"}
 
 
-ALONE = "as Scrapy alone does"
-IN_NO_WAY = "in no way, because DOWNLOADER_MIDDLEWARES switches Scrapy's RobotsTxtMiddleware off"
+ALONE = "obeys robots.txt as Scrapy alone does"
+NOT_OBEYED = (
+    "does not obey robots.txt, because DOWNLOADER_MIDDLEWARES switches Scrapy's "
+    "RobotsTxtMiddleware off"
+)
 
 
 @pytest.mark.parametrize("value", [False, "False", "0"])
@@ -176,10 +179,14 @@ IN_NO_WAY = "in no way, because DOWNLOADER_MIDDLEWARES switches Scrapy's RobotsT
     ({OfTheUser: 150}, [RobotsTxtMiddleware], ALONE),
     ({OfTheUser: 150, STOCK: None}, [RobotsTxtMiddleware], ALONE),
     ({OfTheUser: 150, RobotsTxtMiddleware: None}, [RobotsTxtMiddleware], ALONE),
-    ({OfTheUser: None, STOCK: None}, [], IN_NO_WAY),
-    ({STOCK: None}, [], IN_NO_WAY),
-    ({RobotsTxtMiddleware: None}, [], IN_NO_WAY),
-    ({OfAProject: 100, STOCK: None}, [OfAProject], f"as {__name__}.OfAProject does"),
+    ({OfTheUser: None, STOCK: None}, [], NOT_OBEYED),
+    ({STOCK: None}, [], NOT_OBEYED),
+    ({RobotsTxtMiddleware: None}, [], NOT_OBEYED),
+    (
+        {OfAProject: 100, STOCK: None},
+        [OfAProject],
+        f"obeys robots.txt as {__name__}.OfAProject does",
+    ),
     ({OfAProject: None}, [RobotsTxtMiddleware], ALONE),
 )
 def test_add_on_that_is_off_leaves_robots_txt_to_scrapy(
@@ -192,7 +199,7 @@ def test_add_on_that_is_off_leaves_robots_txt_to_scrapy(
     assert middlewares(crawler) == expected
     for name in BEFORE:
         assert crawler.settings[name] == without.settings[name]
-    assert f"obeys robots.txt {how}" in log.text
+    assert f"this crawl {how}" in log.text
     assert len(own_warnings(log)) == (not expected)
 
 
@@ -262,7 +269,7 @@ def test_add_on_that_is_off_and_robots_txt_that_nobody_obeys_is_warned_of(log: A
     crawler = switched_on(GBOT_ROBOTS_ENABLED=False)
     assert middlewares(crawler) == []
     (text,) = own_warnings(log)
-    assert "obeys robots.txt in no way, because ROBOTSTXT_OBEY is not True" in text
+    assert "does not obey robots.txt, because ROBOTSTXT_OBEY is not True" in text
 
 
 def test_switch_of_the_add_on_has_a_wrong_value() -> None:

@@ -56,7 +56,7 @@ def test_crawlers_are_settings() -> None:
 
 SQLITE_RULE = 'the path of a file, not of a directory; GBOT_ROBOTS_STORAGE = "memory" needs none'
 REDIS_SCHEMES = "redis:// or rediss:// or unix://"
-REDIS_RULE = f"a URL that begins with {REDIS_SCHEMES}, and so must REDIS_URL in its place"
+REDIS_RULE = f"a URL that begins with {REDIS_SCHEMES}, which is also true for REDIS_URL"
 NO_PERCENT = "with no % in its name except in %(time)s and %(name)s"
 ARCHIVE_RULE = f"the path of a .jsonl.gz or .jsonl file, not of a directory, {NO_PERCENT}"
 AGENTS_RULE = "a list of product tokens or User-Agent headers, each of which names a crawler"
@@ -106,7 +106,7 @@ def test_wrong_value_is_named_with_rule(name: str, rule: str, values: tuple[obje
     ("redsi://me:top/secret@localhost/0", "redsi://localhost/0"),
 )
 def test_wrong_url_of_scrapy_redis_is_named_without_its_password(url: str, told: str) -> None:
-    wrong = f" and so must REDIS_URL in its place, got '{told}'$"
+    wrong = f" which is also true for REDIS_URL, got '{told}'$"
     with pytest.raises(ValueError, match=wrong):
         GbotSettings.of(Settings({"REDIS_URL": url}))
 

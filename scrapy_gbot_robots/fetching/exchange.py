@@ -376,7 +376,7 @@ class Exchange:
         # different one, for example gzip, the body is still encoded.
         transfer = _codings(self.headers, "Transfer-Encoding")
         if {name.strip() for name in transfer.split(",")} - {"", "chunked", "identity"}:
-            raise DecodeError(f"Transfer-Encoding {transfer[:80]!r} was not undone")
+            raise DecodeError(f"Transfer-Encoding {transfer[:80]!r} was not decoded")
         return decoded(
             as_served(response.body, response.flags),
             _codings(self.headers, "Content-Encoding"),

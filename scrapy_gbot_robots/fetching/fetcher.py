@@ -256,7 +256,7 @@ class Fetcher:
         try:
             inside = await within(max(0.0, secs_left), leads_inside(hop, trail[-1]))
         except TimeoutError:
-            return failed(Failure.TIMEOUT, f"no address was found in time for {hop}")
+            return failed(Failure.TIMEOUT, f"the address of {hop} was not found in time")
         if not inside:
             return hop
         self._crawler.stats.inc_value("gbot_robots/redirects/denied")
@@ -321,7 +321,7 @@ class Fetcher:
         if not exchange.has_proxy and not may_resolve(Origin.of(url).host):
             # Twisted's resolver raises an exception for an invalid name, but does not end the
             # download, which would then last until its time-out.
-            exchange.error = error_of(Failure.DNS, "DNS cannot have such a name")
+            exchange.error = error_of(Failure.DNS, "this host name is not valid in DNS")
             return exchange
         own_meta = {
             **_OWN_META,

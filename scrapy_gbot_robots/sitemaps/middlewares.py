@@ -233,8 +233,8 @@ class SitemapDownloaderMiddleware:
         if origin_of_robots_txt(response.url) is None or not reads_sitemap(self.crawler, request):
             return response
         lines: list[str] = []
-        # The feed has already read the lines if this plugin has made the request (`process_start`)
-        # and its middleware has answered it.
+        # If this plugin has made the request (`process_start`), and its middleware for robots.txt
+        # has made the response, the feed has already read the Sitemap lines.
         if SITEMAP not in request.meta or ANSWERED not in response.flags:
             lines, skips = await run_in_thread(self._sitemap_lines, response)
             for skipped in skips:

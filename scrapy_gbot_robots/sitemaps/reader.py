@@ -377,7 +377,7 @@ class SitemapReader:
         for text in texts:
             yield text
             if self._barren > _MOST_BARREN:
-                self.trouble = f"{_MOST_BARREN} characters in a row complete no entry"
+                self.trouble = f"{_MOST_BARREN} characters in a row contain no complete entry"
                 return
 
     def _finish(self, entry: _Entry) -> SitemapEntry | None:

@@ -259,7 +259,7 @@ class RobotsSitemapSpider(SitemapSpider):
             host: the host as the user wrote it.
             why: the reason, in words.
         """
-        self.logger.info("%s leads to no sitemap: %s", shown(host), shown(why, _MOST_WHY))
+        self.logger.info("%s has no usable sitemap: %s", shown(host), shown(why, _MOST_WHY))
 
     def _robots_request(self, host: str, number: int = 0) -> Request:
         """Return the request for the robots.txt of a host.
@@ -577,7 +577,7 @@ class RobotsSitemapSpider(SitemapSpider):
         if "lead" in request.cb_kwargs:
             fate = _FOUND
             if "redirect_urls" in request.meta:
-                fate = "redirects to what was requested before"
+                fate = "redirects to a URL that was requested before"
             for guess in self._listed_ended(fate, **request.cb_kwargs["lead"]):
                 engine.crawl(guess)
         self._count_fate("duplicate", request)
@@ -790,7 +790,7 @@ def _why_without(status: int, listed: Mapping[str, str], guessed: Mapping[str, s
     """
     why = f"its robots.txt is HTTP {status}"
     if status in _OK:
-        why = "its robots.txt lists none that can be used"
+        why = "its robots.txt lists no usable sitemap"
     if listed:
         told = [f"{url}, which {fate}" for url, fate in listed.items()]
         why = f"its robots.txt lists only {' and '.join(told[:_MOST_TOLD])}"

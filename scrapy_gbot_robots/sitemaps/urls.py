@@ -43,7 +43,7 @@ RULES = {
     "capped": "GBOT_ROBOTS_MAX_SITEMAPS",
     "skipped/host": "GBOT_ROBOTS_SITEMAPS_HOSTS",
     "skipped/private": "GBOT_ROBOTS_DENY_PRIVATE",
-    "skipped/loopback": "the rule that no other host leads to the machine that crawls",
+    "skipped/loopback": "the rule that only local files may list URLs on this machine",
     "skipped/follow": "the spider's sitemap_follow",
     "skipped/depth": f"the bound of {MOST_LEVELS} sitemap indexes above it",
     "skipped/scheme": "the scheme of its URL",

@@ -110,7 +110,7 @@ def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
         return redis_choice(settings, crawler.settings)
     if name == "memory":
         return StorageChoice(
-            name, MemoryStorage, "memory: kept until the crawl ends, for this process"
+            name, MemoryStorage, "memory, which only this process uses, until the crawl ends"
         )
     if name != "sqlite":
         rule = f"a subclass of {Storage.__module__}.Storage that has all its methods"
@@ -120,7 +120,7 @@ def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
     if path is None:
         why = "there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file"
         return StorageChoice(
-            "memory", MemoryStorage, f"memory: {why}, so nothing is kept for the next run"
+            "memory", MemoryStorage, f"memory, because {why}. Nothing is kept for the next run"
         )
     # SQLite is imported only if it is used.
     from .sqlite import SqliteStorage  # noqa: PLC0415
@@ -408,7 +408,7 @@ class StorageClient:
             except Exception:  # The first failure was logged. Further failures are only counted.
                 self._stats.inc_value("gbot_robots/storage/errors")
         self._stats.set_value("gbot_robots/storage/fallback", 0)
-        logger.info("The robots.txt storage works again, and is used again")
+        logger.info("The robots.txt storage works again, so the crawl uses it again")
 
 
 def _in_words(error: Exception, secs: float) -> str:

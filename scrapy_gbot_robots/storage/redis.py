@@ -147,7 +147,7 @@ class RedisStorage(Storage):
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
-        """Return a context manager that gives a client, and turns all exceptions to StorageError.
+        """Return a context manager that gives a client and raises StorageError for any exception.
 
         After an exception, the client is closed, and the next call of this method makes a new one.
         """
@@ -239,7 +239,7 @@ class RedisStorage(Storage):
         options = token, ceil(secs * 1000), int(beside), most_bytes(self._max_body)
         with self._connected() as client:
             # If the server is not a Redis, the conversion of its reply may fail, too. So this is
-            # done inside the context, which turns exceptions to StorageError.
+            # done inside the context, in which any exception becomes a StorageError.
             value, is_leased, now = client.execute_command("EVAL", _FIND, 2, *keys, *options)
             ahead = int(now) - time.time()
             entry = decode(value, self._max_body)

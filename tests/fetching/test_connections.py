@@ -130,7 +130,7 @@ async def test_handler_that_is_made_once_serves_both(
     assert set(pages(crawler).crawled) == {site.url("/free")}
     assert len(Counted.made) == 1
     (warning,) = own_warnings(caplog)
-    assert "Own could not be made a second time" in warning
+    assert "A second Own could not be created" in warning
 
 
 class Browser:

@@ -65,7 +65,7 @@ def test_transfer_coding_that_was_not_undone_makes_a_body_unreadable(coding: str
     headers = {"Transfer-Encoding": coding}  # RFC 9112 6.1
     found = outcome(headers=headers)
     assert isinstance(found, Unreachable)
-    detail = f"Transfer-Encoding {coding.lower()!r} was not undone"
+    detail = f"Transfer-Encoding {coding.lower()!r} was not decoded"
     assert found.why == f"the body cannot be decompressed ({detail})"
     assert outcome(RULES, 404, headers=headers) == Unavailable(404, URL, "HTTP 404")
     undone = outcome(headers={"Transfer-Encoding": "Chunked"})

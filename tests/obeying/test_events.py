@@ -134,12 +134,12 @@ REDIS_HOST = {**REDIS, "REDIS_HOST": "queue", "REDIS_PARAMS": {"password": "secr
 REDIS_URL = {**REDIS, "REDIS_URL": "redis://:secret@127.0.0.1:7/3"}
 UNUSED = {"GBOT_ROBOTS_SQLITE_PATH": "unused.sqlite"}
 NO_PROJECT = (
-    "memory: there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file, so nothing is "
-    "kept for the next run"
+    "memory, because there is no scrapy.cfg here and GBOT_ROBOTS_SQLITE_PATH names no file. "
+    "Nothing is kept for the next run"
 )
 
 
-MEMORY = "memory: kept until the crawl ends, for this process"
+MEMORY = "memory, which only this process uses, until the crawl ends"
 
 
 @table(

@@ -490,7 +490,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 def test_entry_is_read_though_nothing_but_blanks_follows() -> None:
     entries, reader = read(urlset(url(b"http://e/1"), b" " * 2_000_000, url(b"http://e/2")))
     assert [entry["loc"] for entry in entries] == ["http://e/1"]
-    trouble = "1048576 characters in a row complete no entry"
+    trouble = "1048576 characters in a row contain no complete entry"
     assert (reader.entries, reader.broken, reader.trouble) == (1, 0, trouble)
 
 

@@ -180,8 +180,8 @@ async def test_host_is_told_with_all_guesses(site: Site, log: Any) -> None:
     host = f"127.0.0.1:{site.port}"
     crawler = await crawl(Hosts, hosts=host, sitemap_guess="/1.xml,/2.xml,/3.xml,/4.xml")
     assert host_stats(crawler) == {"guessed": 1, "without": 1}
-    assert [message for message in log.messages if "leads to no sitemap" in message] == [
-        f"{host} leads to no sitemap: its robots.txt is HTTP 404; "
+    assert [message for message in log.messages if "has no usable sitemap" in message] == [
+        f"{host} has no usable sitemap: its robots.txt is HTTP 404; "
         f"{site.url('/1.xml')} could not be fetched: Ignoring non-200 response; "
         f"{site.url('/2.xml')} lists nothing; "
         f"{site.url('/3.xml')} lists nothing; {site.url('/4.xml')} lists nothing"
@@ -341,7 +341,7 @@ async def test_server_is_found_by_the_scheme_that_it_speaks(server: Any) -> None
     row("429", Reply(429), "unreachable", "its robots.txt is HTTP 429: unreachable"),
     row("999", Reply(999), "unreachable", "its robots.txt is HTTP 999: unreachable"),
     row("403", Reply(403), "denied", "its robots.txt is HTTP 403: denied"),
-    row("bad", b"Sitemap: /s.xml", "without", "its robots.txt lists none that can be used"),
+    row("bad", b"Sitemap: /s.xml", "without", "its robots.txt lists no usable sitemap"),
 )
 @in_reactor
 async def test_host_without_sitemap_is_told(answer: Any, fate: str, why: str, site: Site) -> None:
@@ -439,7 +439,7 @@ async def test_last_line_tells_of_listed_urls_alone(site: Site, other: Site, log
     last = [message for message in log.messages if message.startswith("hosts: ")][-1]
     assert last.endswith("URLs 3 found, 1 crawled, 1 forbidden, 1 not fetched")
     assert without(crawler)[other.url()] == (
-        f"its robots.txt lists none that can be used; {other.url('/sitemap.xml')} could not be "
+        f"its robots.txt lists no usable sitemap; {other.url('/sitemap.xml')} could not be "
         'fetched: Forbidden by robots.txt: disallowed by "Disallow: /sitemap" (line 2, group "*")'
     )
 
