@@ -97,7 +97,7 @@ class TimeLimit:
             raise
         finally:
             self.lift()
-            if self._is_over and hasattr(self._work, "uncancel"):  # Python 3.11 and newer
+            if self._is_over and hasattr(self._work, "uncancel"):  # Python 3.10 lacks it.
                 self._work.uncancel()
 
     def begin(self) -> None:

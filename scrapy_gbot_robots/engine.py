@@ -109,6 +109,7 @@ _MEMORY_QUEUES = (FifoMemoryQueue, LifoMemoryQueue)
 _MOST_SENT = 25
 
 _RECEIVED = (signals.headers_received, signals.bytes_received)
+# Scrapy stops a download if this is among the results of a signal's handlers.
 _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
 
 
@@ -480,7 +481,7 @@ async def send_beside_limits(
 
 
 def _announce(crawler: Crawler, request: Request, response: Response) -> None:
-    """Log `response`, and send the signal `response_received`, as the engine does for pages."""
+    """Log `response`, and send the signal `response_received`, as the engine does for a page."""
     if response.request is None:
         response.request = request
     spider: Any = crawler.spider
@@ -534,7 +535,10 @@ def is_closing(crawler: Crawler) -> bool:
 
 
 def is_backed_out(crawler: Crawler) -> bool:
-    """Whether Scrapy has paused downloads because the responses in memory exceed their limit."""
+    """Whether Scrapy sends no requests now because the responses in memory are too large.
+
+    The limit is the setting SCRAPER_SLOT_MAX_ACTIVE_SIZE.
+    """
     slot = getattr(getattr(crawler.engine, "scraper", None), "slot", None)
     return slot is not None and slot.needs_backout()
 

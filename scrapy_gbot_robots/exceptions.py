@@ -1,4 +1,4 @@
-"""The exception that an errback gets when a request is forbidden."""
+"""The exception `ForbiddenByRobotsTxt`, which the errback of a forbidden request gets."""
 
 from __future__ import annotations
 

@@ -478,6 +478,6 @@ def _instead(end: str, field_names: Iterable[str]) -> str:
 
 
 def warn_of_mistakes(settings: Words) -> None:
-    """Log a warning for each sentence of `mistakes`."""
+    """Log a warning for each setting that is probably a mistake."""
     for text in mistakes(settings):
         logger.warning("%s", text)

@@ -123,7 +123,7 @@ _NO_PROTOCOL = "no application protocol"
 # These failures happen before there is a connection. If the request has a proxy, they mean that the
 # handler could not connect to the proxy.
 _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
-_MOST_CAUSES = 10  # Of an exception, its cause, the cause of that and so on, only 10 are examined.
+_MOST_CAUSES = 10  # In a chain of exceptions (`__cause__`), only the first 10 are examined.
 _DETAIL_CHARS = 1000
 # The reply of an FTP server that does not accept the login (RFC 959 4.2.2), as Twisted quotes it.
 _NOT_LOGGED_IN = re.compile(r"530[ -][^'\"\]]*")
@@ -465,8 +465,8 @@ def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
 
     Args:
         error: the exception. For a text or None, nothing is yielded.
-        depth: how many exceptions are examined at most, from `error` to its cause, to the cause of
-            that cause, and so on.
+        depth: in the chain of exceptions that begins with `error` and goes on with its `__cause__`,
+            only this number is examined.
     """
     if error is None or not depth:
         return

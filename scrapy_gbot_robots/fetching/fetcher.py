@@ -306,14 +306,17 @@ class Fetcher:
         most_bytes: int,
         ftp_login: Mapping[str, Any] = _ANONYMOUS,
     ) -> Exchange:
-        """Send a request for `url` through Scrapy's engine, and return the finished exchange.
+        """Send a request for `url` through Scrapy's engine, and return its exchange.
+
+        When this method returns, the exchange contains the response, or the exception in which the
+        request has ended.
 
         Args:
             url: the URL of the robots.txt, or the URL to which it redirects.
             origin: the origin of the robots.txt.
             request: the request for a page that needs the robots.txt; None if there is none.
             secs_left: the download takes at most this many seconds.
-            most_bytes: the download stops when the body has more bytes than this.
+            most_bytes: the download stops when the body has more bytes than this number.
             ftp_login: the meta keys with the login for an FTP server.
         """
         robots_request = self.make_robots_request(url, request)

@@ -69,9 +69,13 @@ def is_private(host: str) -> bool | None:
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether `host`, in the form of `Origin.host`, is the machine on which the crawl runs.
+    """Whether `host` is the machine on which the crawl runs.
 
-    This is true for "localhost", and for loopback and unspecified addresses in all spellings.
+    The result is True for "localhost", for loopback addresses such as "127.0.0.1" or "[::1]", and
+    for unspecified addresses such as "0.0.0.0".
+
+    Args:
+        host: the host in the form of `Origin.host`.
     """
     name = host.rstrip(".").lower()
     if name in {"localhost", "localhost.localdomain"} or name.endswith(".localhost"):
@@ -97,7 +101,7 @@ def _address_of(name: str) -> IPv4Address | IPv6Address | None:
 
 
 def _is_private(address: IPv4Address | IPv6Address) -> bool:
-    """Whether `address` is not public: loopback, link-local, reserved or multicast, for example."""
+    """Whether `address` is not public, for example a loopback, link-local or multicast address."""
     if isinstance(address, IPv6Address):
         inner = _ipv4_in(address)
         if inner is not None:
@@ -163,7 +167,7 @@ async def _addresses(name: str) -> list[str]:
         return [str(address[0]) for *_, address in resolved]
     addresses: list[str] = []
     complete: Deferred[list[str]] = Deferred()
-    receiver = SimpleNamespace(  # an IResolutionReceiver
+    receiver = SimpleNamespace(  # This object has the interface IResolutionReceiver of Twisted.
         resolutionBegan=lambda resolution: None,
         addressResolved=lambda address: addresses.append(address.host),
         resolutionComplete=lambda: complete.callback(addresses),

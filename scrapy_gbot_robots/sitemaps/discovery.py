@@ -392,7 +392,7 @@ def skipped_by_rule(crawler: Crawler) -> list[str]:
     return words
 
 
-# The classes of spiders
+# The following functions find out which sitemaps the spider of a crawl reads, and how.
 
 
 def feeds_itself(crawler: Crawler) -> bool:

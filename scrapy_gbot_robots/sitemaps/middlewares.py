@@ -162,8 +162,8 @@ class SitemapDownloaderMiddleware:
         """Make the middleware.
 
         Raises:
-            NotConfigured: the spider is not a SitemapSpider, or GBOT_ROBOTS_SITEMAPS is neither
-                "auto" nor "feed" and the spider is not a RobotsSitemapSpider.
+            NotConfigured: the spider is not a SitemapSpider. Or it is not a RobotsSitemapSpider,
+                and GBOT_ROBOTS_SITEMAPS is neither "auto" nor "feed".
         """
         settings = GbotSettings.of(crawler.settings)
         if not (may_be_fed(crawler, settings) or feeds_itself(crawler)):

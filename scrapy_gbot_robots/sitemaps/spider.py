@@ -237,7 +237,7 @@ class RobotsSitemapSpider(SitemapSpider):
     async def start(self) -> AsyncIterator[Any]:
         """Yield requests for the sitemaps in `sitemap_urls`, then for the robots.txt of each host.
 
-        At most `_MOST_ASKED` robots.txt files are requested at the same time.
+        The robots.txt files of at most `_MOST_ASKED` hosts are requested at the same time.
         """
         for url in self.sitemap_urls:
             if origin_of_robots_txt(url) is None:
@@ -257,7 +257,7 @@ class RobotsSitemapSpider(SitemapSpider):
 
         Args:
             host: the host as the user wrote it.
-            why: the reason, in words.
+            why: the reason, as a text for people.
         """
         self.logger.info("%s has no usable sitemap: %s", shown(host), shown(why, _MOST_WHY))
 
@@ -582,7 +582,7 @@ class RobotsSitemapSpider(SitemapSpider):
                 engine.crawl(guess)
         self._count_fate("duplicate", request)
 
-    # The requests that a sitemap file leads to
+    # The following methods make requests for the URLs that a sitemap file lists.
 
     async def _requests(self, reader: SitemapReader, response: Response) -> AsyncIterator[Request]:
         """Yield requests for the pages and sitemaps that a file lists, while the file is read.

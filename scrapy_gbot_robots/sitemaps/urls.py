@@ -390,7 +390,8 @@ def _domain_of(host: str) -> str:
     return f"{parts.domain}.{parts.suffix}"
 
 
-# The hosts that a user gives to `RobotsSitemapSpider`
+# The following functions read the arguments of `RobotsSitemapSpider`: `hosts`, `hosts_file` and
+# `sitemap_guess`.
 
 
 def origins_of(text: str) -> tuple[Origin, ...]:

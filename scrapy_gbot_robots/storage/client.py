@@ -167,7 +167,7 @@ def redis_choice(settings: GbotSettings, scrapy_settings: BaseSettings | None) -
         ImportError: redis-py is not installed, or GBOT_ROBOTS_REDIS_CLIENT cannot be imported.
         ValueError: GBOT_ROBOTS_REDIS_CLIENT does not name a callable.
     """
-    # redis-py is an optional dependency.
+    # This import is here because redis-py is an optional dependency.
     from .redis import RedisStorage, client_of, place_of  # noqa: PLC0415
 
     path = settings.redis_client
@@ -259,7 +259,7 @@ class StorageClient:
         logger.info("This crawl stores robots.txt files in %s", self._choice.words)
 
     async def get(self, origin: str) -> Entry | None:
-        """Return the entry of `origin`, or None if there is no entry."""
+        """Return the entry of `origin`; None if there is no entry, or if it cannot be decoded."""
         return await self._ask(origin, lambda storage: storage.get(origin))
 
     async def find(
@@ -300,7 +300,7 @@ class StorageClient:
         try:
             if self._storage is not None:
                 await within(CLOSE_SECS, self._close(self._storage))
-        except Exception as error:  # A user's own storage may raise anything.
+        except Exception as error:  # A user's own storage may raise any exception.
             if not self._uses_memory:
                 logger.warning(
                     "The robots.txt storage could not be closed properly: %s",

@@ -120,7 +120,10 @@ logger = logging.getLogger(__name__)
 
 
 class ForeignFileError(StorageError):
-    """The file does not have the application ID of this plugin, so it must not be changed."""
+    """Raised for a file that does not have the application ID of this plugin.
+
+    The file belongs to another program, so it is not changed.
+    """
 
 
 class SqliteStorage(Storage):
@@ -281,7 +284,7 @@ class SqliteStorage(Storage):
         # until the other process has finished.
         with _alone(self._path):
             connection.executescript(_SCHEMA)
-            self._inode = _inode_of(self._path)  # A new file exists only since this script has run.
+            self._inode = _inode_of(self._path)  # A new file has been created by this script.
 
     def _set_aside(self, error: Exception) -> None:
         """Rename the broken file, unless another process has already replaced it.
