@@ -230,8 +230,8 @@ PARTS = (
 def missing_parts(crawler: Crawler) -> list[Part]:
     """Return the parts in `PARTS` that the installed Scrapy lacks.
 
-    A part is not checked if its owner does not exist in this crawl, or if the class of its owner is
-    not derived from the class of Scrapy.
+    A part is not checked if its owner does not exist in this crawl, or if its owner is not an
+    instance of `Part.kind`, for example because it is a user's own downloader.
     """
     missing: list[Part] = []
     for part in PARTS:
@@ -315,10 +315,11 @@ def user_agent_of(request: Request) -> str:
 class Overhearing:
     """Lets the `Exchange` of a robots.txt request stop the download of the robots.txt.
 
-    The exchange is in the meta of the request, under the key LISTENER. Scrapy sends a signal when
-    the headers of a response have arrived, and a signal for each piece of the body. A handler of
-    these signals would be called for all requests of the crawl and make them slower. So this class
-    replaces the method that sends signals, and only while a robots.txt is being downloaded.
+    The exchange (fetching/exchange.py) is in the meta of the request, under the key LISTENER.
+    Scrapy sends a signal when the headers of a response have arrived, and a signal for each piece
+    of the body. A handler of these signals would be called for all requests of the crawl and make
+    them slower. So this class replaces the method that sends signals, but only while a robots.txt
+    is being downloaded.
 
     The project's own handlers of these signals are called as usual. But if one of them raises
     `StopDownload` for a robots.txt, this is ignored, because the handler is written for pages.
@@ -654,9 +655,9 @@ def downloader_middlewares(crawler: Crawler) -> tuple[object, ...]:
 
 
 def several_of(crawler: Crawler, kind: type) -> str:
-    """Return the names of the downloader middlewares of class `kind`, joined by " and ".
+    """Return the names of all downloader middlewares that are instances of `kind`.
 
-    Return "" if there is exactly one of them, or none.
+    The names are joined by " and ". If there is only one such middleware, or none, return "".
     """
     of_kind = [each for each in downloader_middlewares(crawler) if isinstance(each, kind)]
     if len(of_kind) == 1:

@@ -90,8 +90,8 @@ class SitemapDiscovery:
     def found(self) -> Mapping[str, list[str]]:
         """The URLs of the sitemaps that were found, by the URL of the robots.txt that lists them.
 
-        At most 16 Mi characters are kept. If there are more, the URLs that were found first are
-        missing.
+        The URLs that are kept have about 16 million characters together at most. If the crawl finds
+        more, the URLs that were found first are missing.
         """
         return {robots_url: [*urls] for robots_url, urls in self.feed.chosen.items() if urls}
 
