@@ -248,13 +248,13 @@ SQLITE = ValueType(
     lambda path: path.name != ":memory:" and not _is_directory(path),
 )
 REPORT = ValueType(
-    f"the path of a {' or '.join(REPORTS)} file, with no %(...)s",
+    f"the path of a {' or '.join(REPORTS)} file, without %(...)s",
     path_of,
     lambda path: path.suffix.lower() in REPORTS and "%(" not in path.name,
 )
 RECORD = ValueType(
     "the path of a .jsonl.gz or .jsonl file, not of a directory, "
-    "with no % in its name except in %(time)s and %(name)s",
+    "without % in its name except in %(time)s and %(name)s",
     path_of,
     _is_record,
 )

@@ -57,11 +57,11 @@ def test_crawlers_are_settings() -> None:
 SQLITE_RULE = 'the path of a file, not of a directory; GBOT_ROBOTS_STORAGE = "memory" needs none'
 REDIS_SCHEMES = "redis:// or rediss:// or unix://"
 REDIS_RULE = f"a URL that begins with {REDIS_SCHEMES}, which is also true for REDIS_URL"
-NO_PERCENT = "with no % in its name except in %(time)s and %(name)s"
+NO_PERCENT = "without % in its name except in %(time)s and %(name)s"
 ARCHIVE_RULE = f"the path of a .jsonl.gz or .jsonl file, not of a directory, {NO_PERCENT}"
 AGENTS_RULE = "a list of product tokens or User-Agent headers, each of which names a crawler"
 DELAY_RULE = "True, False or the longest crawl-delay in seconds, >= 0"
-REPORT_RULE = "the path of a .html or .htm file, with no %(...)s"
+REPORT_RULE = "the path of a .html or .htm file, without %(...)s"
 INF, NAN, HUGE = float("inf"), float("nan"), 10**400
 STORAGE_RULE = (
     '"memory", "sqlite" (GBOT_ROBOTS_SQLITE_PATH names its file), "redis" (GBOT_ROBOTS_REDIS_URL names '

@@ -37,7 +37,7 @@ from .markup import MOST_KEPT, NO_CHARACTER, SPOILT, Markup, Tag, unescaped
 # The limits of one uncompressed file (sitemaps.org, "Sitemap file requirements").
 MAX_BYTES = 52_428_800
 MAX_ENTRIES = 50_000
-_TOO_LONG = f"it has more than the {MAX_ENTRIES} entries or {MAX_BYTES} bytes of a sitemap"
+_TOO_LONG = f"it has more entries than {MAX_ENTRIES} or more bytes than {MAX_BYTES}"
 
 # The greatest length of a URL as written, in characters. sitemaps.org allows at most 2,047.
 MOST_URL_CHARS = 8_191

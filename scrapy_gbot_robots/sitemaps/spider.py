@@ -303,7 +303,7 @@ class RobotsSitemapSpider(SitemapSpider):
             outcome = "denied"
             if has_failed:
                 outcome = "unreachable"
-            self._report(outcome, host, f"its robots.txt is HTTP {response.status}: {outcome}")
+            self._report(outcome, host, f"its robots.txt has status {response.status}: {outcome}")
             return
         new: list[FoundSitemap] = []
         if response.status in _OK:
@@ -788,7 +788,7 @@ def _why_without(status: int, listed: Mapping[str, str], guessed: Mapping[str, s
         listed: the fates of the sitemaps that the robots.txt lists, by URL.
         guessed: the fates of the guesses, by URL.
     """
-    why = f"its robots.txt is HTTP {status}"
+    why = f"its robots.txt has status {status}"
     if status in _OK:
         why = "its robots.txt lists no usable sitemap"
     if listed:

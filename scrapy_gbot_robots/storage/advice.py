@@ -15,25 +15,25 @@ from typing import NamedTuple
 _SETTINGS = "GBOT_ROBOTS_REDIS_URL or GBOT_ROBOTS_REDIS_CLIENT"
 _PAGE = "https://scrapy-gbot-robots.readthedocs.io/fleets/"
 
-NO_CONNECTION = f"Check that this Redis runs and can be reached; {_SETTINGS} names it"
+NO_CONNECTION = f"Check that this Redis runs and can be reached. Its address is in {_SETTINGS}"
 LOGIN = f"Put the right user and password into {_SETTINGS}: redis://USER:PASSWORD@HOST:PORT/DB"
 RIGHTS = f"Give this user of Redis the rights that the plugin needs: {_PAGE}#redis"
 MEMORY = (
-    "Raise maxmemory of this Redis, or let it evict keys by maxmemory-policy volatile-ttl: all "
-    "keys of the plugin have a time to live"
+    "Increase maxmemory of this Redis, or set its maxmemory-policy to volatile-ttl. Then it evicts "
+    "keys with a time to live, as all keys of the plugin have"
 )
-REPLICA = f"This Redis is a read-only replica: let {_SETTINGS} name its master"
+REPLICA = f"This Redis is a read-only replica. Put the address of its master into {_SETTINGS}"
 CLUSTER = (
-    "This Redis is a node of a cluster: let GBOT_ROBOTS_REDIS_CLIENT make a client of the whole "
+    "This Redis is a node of a cluster. Use GBOT_ROBOTS_REDIS_CLIENT to make a client of the whole "
     f"cluster, see {_PAGE}#sentinels-and-clusters"
 )
 CLUSTER_DOWN = f"Check that all nodes of the cluster run. {CLUSTER}"
 DATABASE = (
-    f"Let {_SETTINGS} name a database that this Redis has. If it is a node of a cluster, see "
-    f"{_PAGE}#sentinels-and-clusters"
+    f"Put the number of a database that this Redis has into {_SETTINGS}. If it is a node of a "
+    f"cluster, see {_PAGE}#sentinels-and-clusters"
 )
-DISK = "This Redis cannot write to its disk: free some space, or repair the disk"
-LOADING = "This Redis has just started and is still loading its data; there is nothing to do"
+DISK = "This Redis cannot write to its disk. Free some space, or repair the disk"
+LOADING = "This Redis has just started and is still loading its data. You need not do anything"
 TLS = "Check the certificates, and that the URL begins with rediss:// if this Redis uses TLS"
 
 
@@ -91,7 +91,7 @@ def on_redis(error: BaseException) -> str:
 
 FULL = "Free some space on the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file on another disk"
 LOCKED = (
-    "Another process has kept this file locked for too long: end that process, or set "
+    "Another process has kept this file locked for too long. End that process, or set "
     "GBOT_ROBOTS_SQLITE_PATH to a file for this crawl alone. Network shares are not supported"
 )
 NOT_WRITABLE = (

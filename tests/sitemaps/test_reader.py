@@ -653,7 +653,7 @@ def test_reader_pauses_while_it_finds_no_entry() -> None:
     assert sum(entry is None for entry in SitemapReader(urlset(b"<a/>" * 100_000))) > 10
 
 
-TOO_LONG = "it has more than the 50000 entries or 52428800 bytes of a sitemap"
+TOO_LONG = "it has more entries than 50000 or more bytes than 52428800"
 
 
 def test_no_more_entries_are_read_than_the_limit() -> None:

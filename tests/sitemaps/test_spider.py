@@ -121,8 +121,8 @@ async def test_pages_that_the_hosts_sitemaps_list_are_crawled(addon: bool) -> No
         assert web.asked() == sorted(web.good | web.pages)
         assert host_stats(crawler) == {"listed": 2, "without": 1, "unreachable": 1}
         assert without(crawler) == {
-            bare.url(): "its robots.txt is HTTP 404",
-            ill.url(): "its robots.txt is HTTP 503: unreachable",
+            bare.url(): "its robots.txt has status 404",
+            ill.url(): "its robots.txt has status 503: unreachable",
         }
         counted = sitemap_web.sitemap_stats(crawler)
         assert (counted["found"], counted["fed"], counted["duplicate"]) == (9, 9, 1)
@@ -181,7 +181,7 @@ async def test_host_is_told_with_all_guesses(site: Site, log: Any) -> None:
     crawler = await crawl(Hosts, hosts=host, sitemap_guess="/1.xml,/2.xml,/3.xml,/4.xml")
     assert host_stats(crawler) == {"guessed": 1, "without": 1}
     assert [message for message in log.messages if "has no usable sitemap" in message] == [
-        f"{host} has no usable sitemap: its robots.txt is HTTP 404; "
+        f"{host} has no usable sitemap: its robots.txt has status 404; "
         f"{site.url('/1.xml')} could not be fetched: Ignoring non-200 response; "
         f"{site.url('/2.xml')} lists nothing; "
         f"{site.url('/3.xml')} lists nothing; {site.url('/4.xml')} lists nothing"
@@ -338,9 +338,9 @@ async def test_server_is_found_by_the_scheme_that_it_speaks(server: Any) -> None
 @table(
     "answer, fate, why",
     row("no-server", None, "unreachable", "connection refused"),  # it is not waited for
-    row("429", Reply(429), "unreachable", "its robots.txt is HTTP 429: unreachable"),
-    row("999", Reply(999), "unreachable", "its robots.txt is HTTP 999: unreachable"),
-    row("403", Reply(403), "denied", "its robots.txt is HTTP 403: denied"),
+    row("429", Reply(429), "unreachable", "its robots.txt has status 429: unreachable"),
+    row("999", Reply(999), "unreachable", "its robots.txt has status 999: unreachable"),
+    row("403", Reply(403), "denied", "its robots.txt has status 403: denied"),
     row("bad", b"Sitemap: /s.xml", "without", "its robots.txt lists no usable sitemap"),
 )
 @in_reactor
