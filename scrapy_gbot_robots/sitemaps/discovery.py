@@ -192,9 +192,10 @@ class SitemapFeed:
     async def _take_known(self, origin: Origin, robotstxt: RobotsTxt, request: Request) -> None:
         """Feed the sitemaps that a robots.txt lists to the spider, or only send `sitemap_found`.
 
-        They are fed if they are for the spider (`_is_for_the_spider`), and if it is a spider that
-        is fed (`is_open`). If only the second condition fails, the stat `not_fed` counts the
-        sitemaps that are not in the spider's `sitemap_urls`.
+        They are fed to the spider if two conditions are true: these sitemaps are for the spider
+        (`_is_for_the_spider`), and sitemaps are fed to it at all (`is_open`). If only the second
+        condition is false, the stat `not_fed` counts the sitemaps that are not in the spider's
+        `sitemap_urls`.
         """
         is_for_the_spider = self._is_for_the_spider(origin, request)
         is_fed = is_for_the_spider and self.is_open
@@ -217,12 +218,14 @@ class SitemapFeed:
     def _is_for_the_spider(self, origin: Origin, request: Request) -> bool:
         """Return whether the sitemaps that the robots.txt of `origin` lists are for the spider.
 
-        1. If the spider itself requests and reads this robots.txt, they are not.
-        2. If the spider has `allowed_domains`, they are if the host of `origin` is in one of these
-           domains.
-        3. Without `allowed_domains`, they usually are. But a robots.txt may list a sitemap on a
-           different host, and the crawl then needs the robots.txt of that host. The sitemaps in
-           this second robots.txt are for the spider only if the crawl starts at that host (`home`).
+        1. If the spider's own code requests and reads this robots.txt, the result is False, because
+           the spider needs no help.
+        2. If the spider has `allowed_domains`, the result is True if the host of `origin` is in one
+           of these domains.
+        3. If the spider has no `allowed_domains`, the result is usually True. But a robots.txt may
+           list a sitemap on a different host, and then the crawl needs the robots.txt of that host,
+           too. For this second robots.txt, the result is True only if the crawl starts at its host
+           (`home`).
 
         Args:
             origin: the origin of the robots.txt.

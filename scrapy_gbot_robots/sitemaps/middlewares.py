@@ -144,8 +144,8 @@ class SitemapDownloaderMiddleware:
     response by the Sitemap lines that the crawl may follow.
 
     The middleware must be nearer to the engine than Scrapy's middlewares that retry and redirect.
-    At such a place, it gets the new request after each redirect, and of several responses only the
-    last one. The add-on puts it there.
+    There it gets the new request after each redirect. If a request is retried, it gets only the
+    last response. The add-on puts the middleware at this position.
 
     Args:
         crawler: the crawl.

@@ -181,7 +181,8 @@ class SqliteStorage(Storage):
     def store_and_release(self, origin: str, entry: Entry | None, token: str) -> None:
         """Store `entry`, and end the lease whose token is `token`. Delete some old entries.
 
-        This is one statement with triggers. If `entry` is None, nothing is stored.
+        All this is done by one SQL statement and its triggers. If `entry` is None, nothing is
+        stored, and no old entries are deleted.
         """
         if entry is None:
             self.release(origin, token)
@@ -341,10 +342,11 @@ def _inode_of(path: Path) -> int:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Return a context manager whose block only one process can run at a time.
+    """Return a context manager. Only one process at a time can run its block.
 
-    The block holds an exclusive lock of SQLite on an empty file beside `path`, whose name ends in
-    ".lock". If the process is killed, the operating system releases the lock.
+    While a process runs the block, it holds an exclusive lock of SQLite on an empty file beside
+    `path`. The name of this file ends in ".lock". If the process is killed, the operating system
+    releases the lock.
     """
     with closing(sqlite3.connect(f"{path}.lock", timeout=_BUSY_SECS, isolation_level=None)) as lock:
         lock.execute("BEGIN EXCLUSIVE")
