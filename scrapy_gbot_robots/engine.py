@@ -13,8 +13,9 @@ collection. If a class of Scrapy lacks a part, one warning is logged (`warn_of_m
 In this module, the *room* (obeying/room.py) is the place where requests wait until the robots.txt
 of their site is known. A *slot* is a download slot of Scrapy. Usually there is one for each host.
 
-While a crawl runs, this module replaces two methods on the objects of that crawl:
+While a crawl runs, this module replaces three methods on the objects of that crawl:
 
+* `downloader.middleware.download_async` (`after_failed_way`)
 * `signals.send_catch_log`, while a robots.txt is being fetched (`Overhearing`)
 * `downloader.handlers.download_request_async` (`around_sending`)
 
@@ -759,6 +760,31 @@ def around_sending(
         return False
     handlers.download_request_async = partial(send_with, send)
     return True
+
+
+def after_failed_way(crawler: Crawler, end_way: Callable[[Request], None]) -> None:
+    """Call `end_way(request)` when the way of a request ends in an exception.
+
+    The way leads through the downloader middlewares to the download handler and back. If a
+    middleware raises an exception on the way back, Scrapy does not call `process_exception` of the
+    other middlewares, but the errback gets the request.
+
+    If a user's own downloader lacks the method, do nothing.
+    """
+    manager = getattr(_downloader(crawler), "middleware", None)
+    download = getattr(manager, "download_async", None)
+    if manager is None or download is None:
+        return
+
+    async def download_async(enqueue: Send, request: Request) -> Response | Request:
+        try:
+            result: Response | Request = await download(enqueue, request)
+        except BaseException:
+            end_way(request)
+            raise
+        return result
+
+    manager.download_async = download_async
 
 
 class RobotsConnections:

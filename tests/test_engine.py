@@ -74,7 +74,11 @@ async def test_nothing_is_replaced_at_run_time_but_what_the_module_lists() -> No
     hears: dict[object, Any] = {signals.response_received: look}
     with Site({"*": b"ok"}) as site:
         await crawl(Pages, settings, hears=hears, urls=[site.url("/")])
-    assert replaced == {"signals.send_catch_log", "downloader.handlers.download_request_async"}
+    assert replaced == {
+        "downloader.middleware.download_async",
+        "signals.send_catch_log",
+        "downloader.handlers.download_request_async",
+    }
     listed = re.findall(r"^\* `([\w.]+)`", engine.__doc__ or "", re.MULTILINE)
     assert replaced == set(listed)
 

@@ -28,6 +28,7 @@ from ..core.url_forms import names_the_same
 from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..core.verdict import Verdict
 from ..engine import (
+    after_failed_way,
     downloader_middleware,
     is_bypassed,
     is_for_one_page,
@@ -448,6 +449,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 several,
             )
         self.identity.start(spider, self)
+        after_failed_way(self.crawler, self._end_way)
         # The project's own code may exempt requests that `is_subject_to_robots` does not exempt,
         # either in a subclass of this middleware or in a middleware that comes before it.
         is_overridden = type(self).process_request is not GbotRobotsTxtMiddleware.process_request
