@@ -15,20 +15,32 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from ast import literal_eval
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from scrapy import Request, exceptions
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Headers, Response
 from twisted.internet import error as twisted_errors
 from twisted.internet.defer import CancelledError
+from twisted.python.failure import Failure as TwistedFailure
 from twisted.python.reflect import safe_str
 
 from ..concurrency import within
+from ..core.urls import shown
 from ..engine import Send
 from ..policy import headers
 from ..policy.decoding import DecodeError, as_served, decoded
-from ..policy.outcome import Failure, Outcome, Unreachable, failed, outcome_of, proxy_failed
+from ..policy.outcome import (
+    Failure,
+    Outcome,
+    Unreachable,
+    by_ftp,
+    failed,
+    outcome_of,
+    proxy_failed,
+)
 from ..policy.web_pages import HEADERS
 from ..settings import GbotSettings
 
@@ -42,7 +54,9 @@ GRACE_SECS = 1.0
 # response, and later stops the download itself. The limit stays in force if Scrapy does not send
 # this signal, or if a download handler has read the limit before the headers arrive.
 MOST_DOWNLOADED = 16 * 2**20
-_FTP_FAILED = 503  # Scrapy's FTP handler reports most error replies of a server as this status.
+# Scrapy's FTP handler turns an error reply to a command for a file into a response with one of
+# these statuses. The first one is for the reply 550, the second one for all others.
+_OF_FTP_ERRORS = (404, 503)
 _LIMIT = "download_maxsize"  # Scrapy's meta key for the greatest length of a body
 BODY_DECIDES = range(200, 300)  # Only for these statuses does the outcome depend on the body.
 _WITHOUT_BODY = frozenset({204, 304})
@@ -125,8 +139,10 @@ _NO_PROTOCOL = "no application protocol"
 _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
 _MOST_CAUSES = 10  # In a chain of exceptions (`__cause__`), only the first 10 are examined.
 _DETAIL_CHARS = 1000
-# The reply of an FTP server that does not accept the login (RFC 959 4.2.2), as Twisted quotes it.
-_NOT_LOGGED_IN = re.compile(r"530[ -][^'\"\]]*")
+# The codes with which FTP servers do not accept a login. 530 is in RFC 959 4.2.2; 430 is not, but
+# some servers send it for a wrong user or password.
+_NOT_LOGGED_IN = ("530", "430")
+_FTP_CODE = re.compile(r"[45][0-9]{2}(?![0-9])")  # An error reply begins with it (RFC 959 4.2.1).
 _USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
 
 
@@ -287,19 +303,35 @@ class Exchange:
         return proxy_failed(self.proxy, response.status, fault, retry_after)
 
     @property
-    def denied_login(self) -> str:
-        """The reply of an FTP server that did not accept the login; "" in all other cases."""
+    def ftp_reply(self) -> str:
+        """The error reply of an FTP server, such as "553 Not allowed"; "" in all other cases."""
         if not self.robots_request.url.startswith("ftp:"):
             return ""
-        text = ""
         if self.error is not None:
-            text = safe_str(self.error)
-        elif self.response is not None and self.response.status == _FTP_FAILED:
-            text = self.response.body[:_DETAIL_CHARS].decode("latin-1")
-        reply = _NOT_LOGGED_IN.search(text)
-        if reply is None:
-            return ""
-        return reply[0].strip()
+            return _ftp_reply_in(safe_str(_ftp_cause(self.error))[:_DETAIL_CHARS])
+        if self.response is not None and self.response.status in _OF_FTP_ERRORS:
+            return _ftp_reply_in(self.response.body[:_DETAIL_CHARS].decode("latin-1"))
+        return ""
+
+    @property
+    def denied_login(self) -> str:
+        """The reply of an FTP server that did not accept the login; "" in all other cases."""
+        reply = self.ftp_reply
+        return reply if reply.startswith(_NOT_LOGGED_IN) else ""
+
+    def ftp_outcome(self, url: str, settings: GbotSettings) -> Outcome:
+        """Return the outcome of a fetch that ended with an error reply of an FTP server.
+
+        Args:
+            url: the URL of the robots.txt.
+            settings: the settings of the crawl.
+        """
+        if self.denied_login:
+            return failed(Failure.LOGIN, self.denied_login)
+        outcome: Outcome = failed(Failure.OTHER)
+        if self.response is not None:
+            outcome = self.outcome(self.response, url, settings)
+        return by_ftp(outcome, self.ftp_reply)
 
     def fault_in(self, error: BaseException) -> str:
         """Return a description of `error` if it comes from a bug in a middleware, or "".
@@ -386,6 +418,37 @@ class Exchange:
             # empty body may mean that the connection broke before the first byte.
             may_be_empty="partial" not in response.flags,
         )
+
+
+def _ftp_cause(error: BaseException) -> BaseException:
+    """Return the exception inside `error` that contains the reply of an FTP server.
+
+    If a server does not accept the login, Twisted puts a failure with the reply into the arguments
+    of another exception. If there is no exception inside, return `error`.
+    """
+    for _ in range(_MOST_CAUSES):
+        inside = [each.value for each in error.args if isinstance(each, TwistedFailure)]
+        if not inside or inside[0] is None:
+            break
+        error = inside[0]
+    return error
+
+
+def _ftp_reply_in(text: str) -> str:
+    """Return the reply in the message of Twisted's exception, as one line; "" if there is none.
+
+    The message is the representation of a list with the lines of the reply, each of which may begin
+    with the code.
+    """
+    lines = [text.strip("[]'\"")]
+    # A cut text, or the text of another handler's exception, is not the representation of a list.
+    with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        lines = [*map(str, literal_eval(text))] or lines
+    code = _FTP_CODE.match(lines[-1])
+    if code is None:
+        return ""
+    words = [line.removeprefix(code[0]).lstrip("- ") for line in lines]
+    return shown(" ".join([code[0], *words]).strip())
 
 
 def _codings(of: Headers, name: str) -> str:

@@ -215,18 +215,17 @@ class Fetcher:
                 of each redirect.
         """
         answer = exchange.response
+        error = exchange.error
+        if answer is None and error is not None:
+            self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")
+        if exchange.ftp_reply:
+            return exchange.ftp_outcome(trail[-1], self._settings)
         if answer is None:
-            error = exchange.error
             if error is None:
                 return failed(Failure.REPLACED)
-            self._crawler.stats.inc_value(f"robotstxt/exception_count/{type(error)}")
-            if exchange.denied_login:
-                return failed(Failure.LOGIN, exchange.denied_login)
             if exchange.fault:
                 return failed(Failure.MIDDLEWARE, exchange.fault)
             return failure_of(error, proxy=exchange.proxy, host=Origin.of(trail[-1]).host)
-        if exchange.denied_login:
-            return failed(Failure.LOGIN, exchange.denied_login)
         proxy_failure = exchange.proxy_failure(answer)
         if proxy_failure is not None:
             return proxy_failure

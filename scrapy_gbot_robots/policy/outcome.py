@@ -132,6 +132,16 @@ def failed(failure: Failure, detail: str = "") -> Unreachable:
     return Unreachable(why, failure=failure)
 
 
+def by_ftp(outcome: Outcome, reply: str) -> Outcome:
+    """Return `outcome` with the error reply of an FTP server as its reason.
+
+    Its status is the HTTP status with which Scrapy's FTP handler replaces the code of the reply.
+    """
+    if isinstance(outcome, Fetched):
+        return outcome
+    return replace(outcome, why=f"FTP {reply}")
+
+
 def after_redirect(outcome: Unreachable, url: str) -> Unreachable:
     """Return `outcome` of a fetch that was redirected to `url`, with this URL in its text."""
     why = outcome.why

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from scrapy import Request
 
+from scrapy_gbot_robots import Unavailable
 from scrapy_gbot_robots.signals import robotstxt_served
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
@@ -142,6 +143,46 @@ async def test_reply_that_is_no_file_is_unreachable_unless_there_is_none() -> No
     crawled = {name: url in pages(crawler).crawled for name, url in urls.items()}
     assert crawled == {name: is_crawled for name, (_, is_crawled) in REPLIES.items()}
     assert stats(crawler)["gbot_robots/unreachable"] == sum(not each for each in crawled.values())
+
+
+IN_WORDS = {
+    "FTP 553 name not allowed": {b"RETR /robots": b"553 name not allowed"},
+    "FTP 551 page not found": {b"RETR /robots": b"551 page not found"},
+    "FTP 450 busy": {b"RETR /robots": b"450 busy"},
+    "FTP 421 'too' many [5]": {b"USER": b"421 'too' many [5]"},
+    "FTP 421 too \"many' (5 max)": {b"PASS": b"421 too \"many' (5 max)"},
+    "FTP 421 first second last": {b"PASS": b"421-first\r\n421-second\r\n421 last"},
+    "FTP 500 no passive mode": {b"PASV": b"500 no passive mode"},
+    "FTP 504 no type": {b"TYPE": b"504 no type"},
+    "login refused (430 Invalid username)": {b"PASS": b"430 Invalid username"},
+    "login refused (530 members only)": {b"PASS": b"530-members\r\n530 only"},
+}
+
+
+@in_reactor
+async def test_error_reply_is_named_as_the_server_sends_it() -> None:
+    with ExitStack() as stack:
+        urls: dict[str, str] = {}
+        for name, answers in IN_WORDS.items():
+            urls[name] = stack.enter_context(OddFtp(answers)).url("/free")
+        crawler = await crawl(Pages, {"GBOT_ROBOTS_TIMEOUT_SECS": 6}, urls=urls.values())
+    refused = pages(crawler).refused
+    said = {name: str(refused[url]).partition("unreachable: ")[2] for name, url in urls.items()}
+    assert said == {name: name for name in IN_WORDS}
+
+
+@in_reactor
+async def test_reply_550_is_named_as_the_server_sends_it() -> None:
+    whys: list[str] = []
+
+    def note(outcome: Unavailable) -> None:
+        whys.append(outcome.why)
+
+    hears: dict[object, Any] = {robotstxt_served: note}
+    with OddFtp({b"RETR /robots": b"550 No such file"}) as server:
+        crawler = await crawl(Pages, hears=hears, urls=[server.url("/free")])
+        assert set(pages(crawler).crawled) == {server.url("/free")}
+    assert whys == ["FTP 550 No such file"]
 
 
 @in_reactor

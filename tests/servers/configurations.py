@@ -258,8 +258,8 @@ HYPERCORN = [
 
 VSFTPD = [
     Row("S2.3-a-file", "anon_root=@root:rules@", scheme="ftp"),
-    Row("S2.28-missing-550", "anon_root=@root:none@", scheme="ftp", state=ALLOW, why="HTTP 404"),
-    Row("S2.28-unreadable-550", "anon_root=@root:unreadable@", scheme="ftp", state=ALLOW, why="HTTP 404"),
+    Row("S2.28-missing-550", "anon_root=@root:none@", scheme="ftp", state=ALLOW, why="FTP 550"),
+    Row("S2.28-unreadable-550", "anon_root=@root:unreadable@", scheme="ftp", state=ALLOW, why="FTP 550"),
     Row("S2.28-anonymous-530", "anonymous_enable=NO\nlocal_enable=YES", scheme="ftp", state=DISALLOW, why="login refused"),
     Row("S2.28-no-passive-mode", "anon_root=@root:rules@\npasv_enable=NO", scheme="ftp", state=DISALLOW, why="550"),
     Row("S2.28-tls-demanded", "anon_root=@root:rules@\nssl_enable=YES\nrsa_cert_file=@certificate@\nallow_anon_ssl=YES\n"
@@ -267,7 +267,7 @@ VSFTPD = [
 ]  # fmt: skip
 PYFTPDLIB = [
     Row("S2.3-a-file", "--directory=@root:rules@", scheme="ftp"),
-    Row("S2.28-missing-550", "--directory=@root:none@", scheme="ftp", state=ALLOW, why="HTTP 404"),
+    Row("S2.28-missing-550", "--directory=@root:none@", scheme="ftp", state=ALLOW, why="FTP 550"),
     Row("S2.28-anonymous-530", "--directory=@root:rules@ --username=staff --password=secret", scheme="ftp", state=DISALLOW,
         why="login refused"),
     Row("S2.28-anonymous-530-and-a-login", "--directory=@root:rules@ --username=staff --password=secret", scheme="ftp",
