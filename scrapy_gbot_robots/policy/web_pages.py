@@ -231,10 +231,19 @@ ERROR_WORDS = (
 )
 # If one of these parts of a site is missing, the site is down, and the page is not a soft 404.
 PARTS_OF_A_SITE = (
-    "server, database, template, backend, upstream, module, plugin, class_, _relation_, _table_, "
-    "_view_, _schema_, bucket, secret, application, controller, service, container, keyspace, "
+    "server, database, template, cache, backend, upstream, module, plugin, class_, _relation_, "
+    "_table_, _view_, _schema_, bucket, secret, application, controller, service, container, keyspace, "
     "_role_, datenbank, anwendung, serveur, base de données, servidor, base de datos, "
     "banco de dados, сервер, база данных"
+)
+
+
+# The path of a file on the server, such as /var/lib/x or C:\x. A path after the word "url" is not
+# such a path, even if it begins like one.
+_LOCAL_PATH = re.compile(
+    r"(?<![\w/.])(?<!ur[li] )(?<!ur[li]: )(?:"
+    r"/(?:app|dev|etc|home|lib|mnt|nix|opt|private|proc|root|run|srv|sys|tmp|usr|var|volumes)/"
+    r"|[a-z]:[\\/]|\\\\)[^\s\"'`<>()]*[^\s\"'`<>().,:;!?]"
 )
 
 
@@ -294,9 +303,14 @@ def _is_not_found(title: str) -> bool:
 
     Examples are "404" and "the page you want was not found". If a part of the site is missing, such
     as its database, the site is down, and the result is False. This is also true if the part is
-    named in an earlier clause, as in: database "shop" does not exist.
+    named in an earlier clause, as in: database "shop" does not exist. If `title` contains the path
+    of a file on the server, that file is missing. The result is False, unless the file is a
+    robots.txt.
     """
-    for clause in _CLAUSE_END.split(_folded(unescape(title))):
+    text = _HYPHEN.sub(" ", _folded(unescape(title)))
+    if not all(path.endswith("robots.txt") for path in _LOCAL_PATH.findall(text)):
+        return False
+    for clause in _CLAUSE_END.split(text):
         if _PART_OF_A_SITE.search(f" {clause} ".replace("on this server ", "")):
             return False
         words = clause.split()
@@ -333,4 +347,5 @@ _VERDICTS = "|".join(_one_of(verdicts) for _, verdicts in _ROWS)
 # Up to three letters may follow a phrase, such as the "a" in "no encontrada".
 _IS_ALONE = re.compile(rf"(?:{_VERDICTS}|{_one_of(ALONE)})\S{{0,3}}\Z")
 _PART_OF_A_SITE = re.compile(_one_of(_folded(PARTS_OF_A_SITE)))
+_HYPHEN = re.compile(rf"(?<=\w)-(?=(?:{_PART_OF_A_SITE.pattern}))")  # As in "page-cache".
 _ERROR = frozenset(_folded(ERROR_WORDS).split())

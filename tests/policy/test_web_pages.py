@@ -177,6 +177,8 @@ HTTP Status 404 – Not Found ~ 404 - File or directory not found.
 The page you’re looking for can’t be found ~ Sorry, this page doesn't exist.
 Oops! Page not found | Example Shop
 The requested URL /robots.txt was not found on this server ~ robots.txt not found
+File not found: /srv/www/site/robots.txt ~ Page not found: "C:\\www\\robots.txt".
+Page not found - https://shop.example/home/page ~ Not found: /robots.txt ~ Page not found/home/
 ＰＡＧＥ&nbsp;NOT&#32;FOUND
 404
 Seite nicht gefunden ~ Die angeforderte Webseite wurde nicht gefunden ~ Fehler 404
@@ -201,6 +203,10 @@ Class 'Page' not found ~ Page: database not found ~ Page not responding
 pq: relation "users" does not exist ~ Backend "default" not found ~ Database (shop) not found
 Server "web1" could not be found ~ Bucket "site" not found ~ Controller "PageController" does not exist
 Table 'shop.pages' doesn't exist ~ Fehler: Datenbank "shop" existiert nicht ~ Service: not found
+could not find /var/lib/page-cache ~ Page C:\\inetpub\\wwwroot\\page.aspx not found
+file '/etc/page.conf' does not exist ~ Not found: \\\\nas\\pages ~ could not find file:///srv/page/x
+Seite nicht gefunden (/opt/seiten/index.php) ~ Cannot find module: /usr/src/app/page.js
+Not Found: /home/site/page.html, needed by /srv/robots.txt ~ Page cache not found ~ could not find page-cache
 Base de données « shop » introuvable ~ Сервер «web» не найден
 Area 404 is closed ~ Seite wird gewartet ~ Technische Störung, Server nicht gefunden
 """
