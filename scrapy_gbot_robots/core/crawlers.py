@@ -70,8 +70,10 @@ _FALL_BACK = {
 _TOKEN = r"[A-Za-z_-]+"  # noqa: S105 - a product token
 # A product in a header: its token, and its version if there is one.
 _PRODUCT = re.compile(rf"({_TOKEN})(/\S*)?")
-# A parenthesis after a backslash does not begin or end a comment (RFC 9110 5.6.5).
-_BRACKET = re.compile(r"(?<!\\)([()])")
+# In a comment, a backslash and a character are a quoted pair, which means the character (RFC 9110
+# 5.6.4 and 5.6.5). A parenthesis in a quoted pair does not begin or end a comment.
+_BRACKET = re.compile(r"(\\.|[()])")
+_SEPARATORS = frozenset("();,")  # In a quoted pair, they are part of a text and not of a name.
 _COMPATIBLE = re.compile(r"compatible(?![\w-])[\s:]*", re.IGNORECASE)
 # Words in a header that are not the name of a crawler. They are an empty word, a URL, an e-mail
 # address, the name of the header itself, and the letters "U", "I" and "N", with which old browsers
@@ -279,6 +281,8 @@ def _parts_of(header: str) -> tuple[str, list[str]]:
             continue
         if piece == ")" and len(around) > 1:
             around.pop()
+        if piece.startswith("\\") and len(around) > 1:
+            piece = " " if piece[1] in _SEPARATORS else piece[1]  # noqa: PLW2901
         around[-1].append(piece.replace(")", " "))
     for comment in around[1:]:
         beside += [" ", *comment]

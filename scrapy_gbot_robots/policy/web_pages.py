@@ -232,8 +232,8 @@ ERROR_WORDS = (
 # If one of these parts of a site is missing, the site is down, and the page is not a soft 404.
 PARTS_OF_A_SITE = (
     "server, database, template, cache, backend, upstream, module, plugin, class_, _relation_, "
-    "_table_, _view_, _schema_, bucket, secret, application, controller, service, container, keyspace, "
-    "_role_, datenbank, anwendung, serveur, base de données, servidor, base de datos, "
+    "_table_, _view_, _schema_, bucket, secret, application, controller, service, container, "
+    "keyspace, _role_, datenbank, anwendung, serveur, base de données, servidor, base de datos, "
     "banco de dados, сервер, база данных"
 )
 
