@@ -163,7 +163,10 @@ class OneThread:
             del call  # Otherwise the arguments would stay in memory until the next call.
 
     def end(self) -> None:
-        """Let the thread end after the calls that wait in its queue. Do not call `run` any more."""
+        """Let the thread end when it has made the calls in its queue.
+
+        After this, `run` must not be called any more.
+        """
         self._calls.put(None)
 
 

@@ -100,8 +100,8 @@ _IDLE_SLOT: Any = _IdleSlot()
 _NO_SLOTS: dict[str, Any] = {}
 _OF_A_SLOT = ("active", "queue", "delay", "concurrency")  # The room reads these attributes.
 
-# In place of one of these queues of Scrapy, the requests may wait in the room, because the room
-# returns requests in the same order.
+# If a scheduler uses these queues of Scrapy, requests can wait in the room and not in the queues.
+# The room returns requests in the same order.
 _PRIORITY_QUEUES = (DownloaderAwarePriorityQueue, ScrapyPriorityQueue)
 _MEMORY_QUEUES = (FifoMemoryQueue, LifoMemoryQueue)
 
@@ -110,7 +110,7 @@ _MEMORY_QUEUES = (FifoMemoryQueue, LifoMemoryQueue)
 _MOST_SENT = 25
 
 _RECEIVED = (signals.headers_received, signals.bytes_received)
-# Scrapy stops a download if this is among the results of a signal's handlers.
+# If a handler of `headers_received` or `bytes_received` has this result, Scrapy stops the download.
 _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
 
 
@@ -555,7 +555,7 @@ class Backlog(Protocol):
     async def wait(self, request: Request, most: int, file: int) -> bool:
         """Wait until fewer than `most` pages wait in the download slot of `request`.
 
-        obeying/ahead.py explains the arguments and the result.
+        `PagesAhead.wait` in obeying/ahead.py describes the arguments and the result.
         """
 
 

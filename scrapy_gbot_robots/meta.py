@@ -55,8 +55,8 @@ or its link asks crawlers not to follow the link ("nofollow"). It has an effect 
 # The keys below are for the plugin's own classes.
 
 # This is a flag in `response.flags`. If a spider requests a robots.txt that the crawl already has,
-# the plugin returns this response without another fetch. A second flag in such a response is the
-# state of the robots.txt: "full allow", "full disallow" or "rules".
+# the plugin returns a response with this flag, and does not fetch the file again. The response has
+# a second flag, which is the state of the robots.txt: "full allow", "full disallow" or "rules".
 ANSWERED = "gbot_robots"
 
 # This key is True in a spider's request for a robots.txt that should fail at once if no server

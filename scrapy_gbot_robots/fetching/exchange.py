@@ -171,7 +171,8 @@ class Exchange:
         # A description of `error` if a bug in a middleware has raised it (`fault_in`); else "".
         self.fault = ""
         self._most_bytes = most_bytes
-        # The proxy and the credentials for it, which the fetcher has copied from the page.
+        # The proxy of the request, and the credentials for it. The fetcher has copied both from the
+        # request for a page.
         self._proxy = robots_request.meta.get("proxy")
         self._credentials = robots_request.headers.get(PROXY_HEADER)
         self._forget_response()

@@ -744,11 +744,13 @@ class _Tally:
         self._crawler = crawler
         self._file = file
         self.numbers: Counter[str] = Counter()
-        # The numbers of skipped URLs that have not been added to the stats yet, and the numbers
-        # that have. Like `_first`, they are by `Skipped.stat`.
+        # The keys of the following three are values of `Skipped.stat`, such as "skipped/host".
+        #
+        # The numbers of skipped URLs that have not been added to the stats yet.
         self._new: Counter[str] = Counter()
+        # The numbers of skipped URLs that have been added to the stats.
         self._skipped: Counter[str] = Counter()
-        self._first: dict[str, Skipped] = {}  # The first URL that was skipped.
+        self._first: dict[str, Skipped] = {}  # The first URL that was skipped, for the log.
 
     def __enter__(self) -> Self:
         return self

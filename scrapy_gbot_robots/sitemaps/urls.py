@@ -371,7 +371,10 @@ def _host_of(url: str) -> str:
 
 @lru_cache(1_000)
 def _site_of(written: str) -> Origin | None:
-    """Return the origin whose normal form is the text `written`, or None if there is none."""
+    """Return `written` as an `Origin`.
+
+    If `written` is not an origin in its normal form, such as "https://example.com", return None.
+    """
     with suppress(ValueError):
         origin = Origin.of(written)
         if str(origin) == written:

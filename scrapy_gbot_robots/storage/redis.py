@@ -54,7 +54,7 @@ _KEEP_SECS = KEEP_DAYS * 86_400
 # The time-out for opening a connection to GBOT_ROBOTS_REDIS_URL, and for each reply. A client from
 # GBOT_ROBOTS_REDIS_CLIENT has its own time-outs.
 _TIMEOUT_SECS = 2.0
-_CLOCKS_AGREE_SECS = 3.0  # A smaller difference between the clocks may be a delay of the network.
+_CLOCKS_AGREE_SECS = 3.0  # If clocks differ by less, the reason may be the delay of the network.
 _SCAN_KEYS = 1000  # the number of keys that the server examines in one step of a scan
 
 # Redis runs a script as one atomic step. In both scripts, KEYS[1] is the key of the entry and

@@ -90,8 +90,9 @@ _ORIGINS = """
     SELECT rowid, origin FROM entries
     WHERE rowid > ? AND typeof(origin) = 'text' AND used >= ? ORDER BY rowid LIMIT ?
 """
-# A lease is taken if there is none, or if its time is over. A lease with more than a day left is
-# replaced, because this plugin has not made it, or the clock was set back since.
+# This takes the lease of an origin if no process holds it, or if the time of the present lease is
+# over. If the present lease still has more than a day, this plugin has not made it, or the clock
+# was set back. Then it is replaced as well.
 _LEASE = """
     INSERT INTO leases (origin, token, until) VALUES (?1, ?2, ?3 + ?4)
     ON CONFLICT (origin) DO UPDATE SET token = excluded.token, until = excluded.until
