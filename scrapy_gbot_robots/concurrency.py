@@ -44,9 +44,10 @@ async def pause(secs: float) -> None:
 
 
 def wake(waiting: Deferred[_T], result: _T) -> None:
-    """Let the coroutine that awaits `waiting` go on with `result`, in a later turn of the loop.
+    """Let the coroutine that awaits `waiting` go on with `result`.
 
-    This has no effect if the coroutine was cancelled.
+    It goes on in a later turn of the event loop, so not before the caller has returned. If the
+    coroutine was cancelled, this has no effect.
     """
     call_later(0, waiting.callback, result)
 

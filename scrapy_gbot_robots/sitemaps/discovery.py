@@ -280,8 +280,9 @@ class SitemapFeed:
                 first call for a robots.txt also logs them.
 
         Returns:
-            The sitemaps that no earlier call has chosen; and the numbers that were added to the
-            stats, by the last part of the stat's name, such as "found" or "duplicate".
+            The sitemaps that no earlier call has chosen. Then the number of Sitemap lines for each
+            stat. The names of the stats are without `gbot_robots/sitemaps/`, for example "found" or
+            "skipped/host".
         """
         robots_url = origin.robots_url
         before = self.chosen.get(robots_url, ())
@@ -407,7 +408,7 @@ def may_be_fed(crawler: Crawler, settings: GbotSettings) -> bool:
     """Return whether sitemaps may be fed to the spider of this crawl.
 
     The spider must be a SitemapSpider but not a RobotsSitemapSpider, and GBOT_ROBOTS_SITEMAPS must
-    be "auto" or "feed". The middlewares for sitemaps are enabled only in these crawls.
+    be "auto" or "feed". The two middlewares for sitemaps are enabled in these crawls.
     """
     if settings.sitemaps not in {"auto", "feed"}:
         return False
