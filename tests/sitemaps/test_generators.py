@@ -4,6 +4,8 @@
 the files, RFC 9309, Google's page and sitemaps.org.
 """
 
+import gzip
+import re
 from pathlib import Path
 from unittest.mock import ANY
 
@@ -55,6 +57,20 @@ def test_each_site_of_the_script_has_its_files() -> None:
         ["/shop/sitemap/0.xml"],
         {"/admin/": False, "/tea?sort=name&q=x": True},
     ),
+    row(
+        "nuxt",
+        "nuxt",
+        {"first parameter"},
+        ["/sitemap_index.xml"],
+        {"/admin/": False, "/admin": True, "/shop/tea?q=x": False},
+    ),
+    row(
+        "wordpress",
+        "wordpress",
+        set(),
+        ["/wp-sitemap.xml"],
+        {"/wp-admin/": False, "/wp-admin/admin-ajax.php": True, "/wp-login.php": True},
+    ),
 )
 def test_robots_txt_of_a_generator_is_read(
     name: str, kinds: set[str], sitemaps: list[str], asked: dict[str, bool]
@@ -82,6 +98,8 @@ def test_crawler_of_next_js_without_rules_shares_the_group_below() -> None:
     row("hexo", "hexo", "mybot", "/admin/", 2),
     row("next-crawler-without-rules", "next", "examplebot", "/admin/", 8),
     row("next-search-engine", "next", "Bingbot", "/admin/", 3),
+    row("nuxt-group-of-two-crawlers", "nuxt", "otherbot", "/shop/tea", 8),
+    row("wordpress-longer-allow", "wordpress", "mybot", "/wp-admin/admin-ajax.php", 3),
 )
 def test_check_names_the_rule_of_a_generator(
     name: str, agent: str, path: str, rule: int | None, tmp_path: Path
@@ -235,6 +253,90 @@ def at(host: str, *paths: str) -> list[str]:
         ["2026-01-02T03:04:05.678Z", "2026-01-03", None],
     ),
     row("next-part", "next", "shop-sitemap-0.xml", [f"{ORG}/shop/0"], [None]),
+    row(
+        "nuxt-index-with-a-comment-after-the-root",
+        "nuxt",
+        "sitemap_index.xml",
+        [f"{ORG}/__sitemap__/0.xml"],
+        [None],
+    ),
+    row(
+        "nuxt-lists-a-page-twice",
+        "nuxt",
+        "sitemap-0.xml",
+        at(ORG, "/", "/admin", "/shop/gr%25C3%25BCn", "/shop/gr%C3%BCn", "/shop/tea"),
+        [None] * 5,
+    ),
+    row("nuxt-moved-by-a-page", "nuxt", "sitemap.xml.html", [], []),
+    row(
+        "wordpress-index",
+        "wordpress",
+        "wp-sitemap.xml",
+        at(
+            ORG,
+            "/wp-sitemap-posts-post-1.xml",
+            "/wp-sitemap-posts-page-1.xml",
+            "/wp-sitemap-taxonomies-category-1.xml",
+            "/wp-sitemap-users-1.xml",
+        ),
+        [None] * 4,
+    ),
+    row(
+        "wordpress-index-of-plain-permalinks",
+        "wordpress",
+        "plain-sitemap.xml",
+        at(
+            ORG,
+            "/?sitemap=posts&sitemap-subtype=post&paged=1",
+            "/?sitemap=posts&sitemap-subtype=page&paged=1",
+            "/?sitemap=taxonomies&sitemap-subtype=category&paged=1",
+            "/?sitemap=users&paged=1",
+        ),
+        [None] * 4,
+    ),
+    row(
+        "wordpress-posts",
+        "wordpress",
+        "wp-sitemap-posts-post-1.xml",
+        at(ORG, "/hello-world/", "/tea-more/", "/%e8%8c%b6/", "/locked/"),
+        [None] * 4,
+    ),
+    row(
+        "wordpress-pages",
+        "wordpress",
+        "wp-sitemap-posts-page-1.xml",
+        at(ORG, "/sample-page/", "/news/", "/"),
+        [None] * 3,
+    ),
+    row(
+        "wordpress-categories",
+        "wordpress",
+        "wp-sitemap-taxonomies-category-1.xml",
+        [f"{ORG}/category/uncategorized/"],
+        [None],
+    ),
+    row("wordpress-users", "wordpress", "wp-sitemap-users-1.xml", [f"{ORG}/author/admin/"], [None]),
+    row(
+        "mediawiki-index",
+        "mediawiki",
+        "sitemap-index-my_wiki.xml",
+        at(f"{ORG}/maps", "/sitemap-my_wiki-NS_0-0.xml.gz", "/sitemap-my_wiki-NS_1-0.xml.gz"),
+        [BUILT] * 2,
+    ),
+    row(
+        "mediawiki-lists-redirects",
+        "mediawiki",
+        "sitemap-my_wiki-NS_0-0.xml.gz",
+        at(f"{ORG}/wiki", "/Gr%C3%BCner_Tee", "/Main_Page", "/Old_tea", "/Tea_%26_cake%3F"),
+        [BUILT] * 4,
+    ),
+    row(
+        "mediawiki-talk",
+        "mediawiki",
+        "sitemap-my_wiki-NS_1-0.xml.gz",
+        [f"{ORG}/wiki/Talk:Tea_%26_cake%3F"],
+        [BUILT],
+    ),
 )
 def test_sitemap_of_a_generator_is_read(
     name: str, file: str, locs: list[str], lastmods: list[str | None]
@@ -322,6 +424,55 @@ ROBOTS = {"/robots.txt": "robots.txt"}
         LISTED | GUESSED,  # a relative line may mean what is guessed
         {"/shop/0", "", "/tea?sort=name&page=2", "/black"},
     ),
+    row(
+        "nuxt",
+        "nuxt",
+        {
+            **ROBOTS,
+            "/sitemap_index.xml": "sitemap_index.xml",
+            "/__sitemap__/0.xml": "sitemap-0.xml",
+        },
+        LISTED,
+        {"/", "/admin", "/shop/gr%25C3%25BCn", "/shop/gr%C3%BCn", "/shop/tea"},
+    ),
+    row(
+        "nuxt-without-its-robots.txt",
+        "nuxt",
+        {"/sitemap.xml": "sitemap.xml.html", "/sitemap_index.xml": "sitemap_index.xml"},
+        GUESSED
+        | WITHOUT,  # the page that leads to the index is no sitemap, and its refresh is not followed
+        set(),
+    ),
+    row(
+        "wordpress",
+        "wordpress",
+        {**ROBOTS}
+        | {
+            f"/{name}": name
+            for name in (
+                "wp-sitemap.xml",
+                "wp-sitemap-posts-post-1.xml",
+                "wp-sitemap-posts-page-1.xml",
+                "wp-sitemap-taxonomies-category-1.xml",
+                "wp-sitemap-users-1.xml",
+            )
+        },
+        LISTED,
+        {"/", "/hello-world/", "/tea-more/", "/%e8%8c%b6/", "/locked/", "/sample-page/", "/news/"}
+        | {"/category/uncategorized/", "/author/admin/"},
+    ),
+    row(
+        "mediawiki",
+        "mediawiki",
+        {
+            "/sitemap.xml": "sitemap-index-my_wiki.xml",  # a name that wiki owners link to it
+            "/maps/sitemap-my_wiki-NS_0-0.xml.gz": "sitemap-my_wiki-NS_0-0.xml.gz",
+            "/maps/sitemap-my_wiki-NS_1-0.xml.gz": "sitemap-my_wiki-NS_1-0.xml.gz",
+        },
+        GUESSED,
+        {*at("/wiki", "/Gr%C3%BCner_Tee", "/Main_Page", "/Old_tea", "/Tea_%26_cake%3F")}
+        | {"/wiki/Talk:Tea_%26_cake%3F"},
+    ),
 )
 @in_reactor
 async def test_pages_of_a_generator_are_found(
@@ -329,8 +480,11 @@ async def test_pages_of_a_generator_are_found(
 ) -> None:
     with Site({"*": b"page", "/robots.txt": Reply(404), "/sitemap.xml": Reply(404)}) as site:
         for path, file in served.items():
-            text = text_of(name, file).replace("http://example.org", ORG)
-            site.pages[path] = text.replace(ORG, site.url("")).encode()
+            body = (DATA / name / file).read_bytes()
+            packed = file.endswith(".gz")
+            body = gzip.decompress(body) if packed else body
+            body = re.sub(rb"https?://example\.org", site.url("").encode(), body)
+            site.pages[path] = gzip.compress(body) if packed else body
         crawler = await crawl(Hosts, hosts=[site.url()], sitemap_guess=True)
         assert set(parsed(crawler)) == set(map(site.url, pages))
         assert host_stats(crawler) == fates

