@@ -581,8 +581,8 @@ def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
     """Return the classes of the scheduler's queues in memory, or None.
 
     None means that requests cannot wait in the room in place of the scheduler's priority queue in
-    memory. They can if this queue and its inner queues are of Scrapy's classes, if it is empty, and
-    if there is no queue on disk.
+    memory. They can wait there if this queue and its inner queues are of Scrapy's classes, if it is
+    empty, and if there is no queue on disk.
 
     Returns:
         The class of the inner queues, and the class of the inner queues for start requests. The

@@ -253,8 +253,8 @@ class SitemapReader:
     def _line(self, line: str) -> SitemapEntry | None:
         """Return the entry for a line, or None if the line is not an absolute URL.
 
-        If the line is not empty, it then counts as broken. Relative URLs are not accepted, because
-        any line of an ordinary text could be a relative URL.
+        Such a line counts as broken unless it is empty. Relative URLs are not accepted, because any
+        line of an ordinary text could be a relative URL.
         """
         line = line.strip()
         if _ABSOLUTE.fullmatch(line):
@@ -567,7 +567,8 @@ def _joined(base: str, url: str) -> str:
 def _is_permalink(guid: Tag, value: str) -> bool:
     """Return whether the <guid> of an RSS item is the URL of its page.
 
-    It is, unless the attribute isPermaLink is "false" or the value is not an absolute URL.
+    The result is False if the attribute isPermaLink is "false", or if the value is not an absolute
+    URL.
     """
     attributes = {name.lower(): word.lower() for name, word in guid.attributes().items()}
     return attributes.get("ispermalink") != "false" and _ABSOLUTE.fullmatch(value) is not None

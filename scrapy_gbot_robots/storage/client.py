@@ -1,6 +1,6 @@
 """Choose the storage of a crawl by its settings, and call the storage without blocking the crawl.
 
-A storage (storage/base.py) keeps an *entry* for each origin, which contains a copy of its
+A storage (storage/base.py) keeps an *entry* for each origin. The entry contains a copy of the
 robots.txt. A slow disk or network must not block the reactor, so threads call the storage. All
 calls for one origin are made in the same thread, one after another. Only a storage in memory is
 called without a thread.

@@ -1,6 +1,6 @@
 """A storage in a Redis (version 6 or newer) that several machines can share.
 
-It needs redis-py, which the extra `redis` installs. It keeps an *entry* for each origin, which
+It needs redis-py, which the extra `redis` installs. It keeps an *entry* for each origin. The entry
 contains a copy of the robots.txt. The *lease* of an origin is the right to fetch its robots.txt. Of
 all the processes that share the Redis, only one can hold it.
 

@@ -1,6 +1,6 @@
 """A storage in one SQLite file that several processes on one machine can use at the same time.
 
-It keeps an *entry* for each origin, which contains a copy of the robots.txt. The *lease* of an
+It keeps an *entry* for each origin. The entry contains a copy of the robots.txt. The *lease* of an
 origin is the right to fetch its robots.txt. Of all the processes that share the file, only one can
 hold it.
 
@@ -151,7 +151,10 @@ class SqliteStorage(Storage):
         self._run("SELECT 1")  # This opens the file.
 
     def get(self, origin: str) -> Entry | None:
-        """Return the entry of `origin`; None if there is no entry, or if it is too old or long."""
+        """Return the entry of `origin`, or None.
+
+        It is None if there is no entry, or if the entry is too old, too long or cannot be decoded.
+        """
         values = origin, _today() - KEEP_DAYS, most_bytes(self._max_body)
         rows, _ = self._run(_GET, values)
         if not rows:
