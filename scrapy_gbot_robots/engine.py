@@ -348,10 +348,14 @@ class Overhearing:
             yield
         finally:
             self._under_way -= 1
-            is_on_top = self._signals.send_catch_log == self._overhear
-            if is_on_top and not self._under_way:
+            if self.is_on_top and not self._under_way:
                 self._is_in_place = False
                 self._signals.send_catch_log = self._send
+
+    @property
+    def is_on_top(self) -> bool:
+        """Whether this class gets each signal first, because no other code has come before it."""
+        return bool(self._signals.send_catch_log == self._overhear)
 
     def _overhear(self, signal: Any, **named: Any) -> list[tuple[Any, Any]]:
         results: list[tuple[Any, Any]] = self._send(signal, **named)

@@ -52,7 +52,8 @@ GRACE_SECS = 1.0
 # raises an exception for a longer body. But a robots.txt of any length must be read, up to
 # GBOT_ROBOTS_MAX_BYTES. So the exchange removes the limit when Scrapy signals the headers of the
 # response, and later stops the download itself. The limit stays in force if Scrapy does not send
-# this signal, or if a download handler has read the limit before the headers arrive.
+# this signal. If a download handler has compared the limit with the Content-Length before the
+# signal, the fetcher sends the request again without a limit.
 MOST_DOWNLOADED = 16 * 2**20
 # Scrapy's FTP handler turns an error reply to a command for a file into a response with one of
 # these statuses. The first one is for the reply 550, the second one for all others.
@@ -158,9 +159,17 @@ class Exchange:
         most_bytes: the download stops when the body has more bytes than this number. With -1, it
             stops as soon as the headers have arrived.
         secs_left: the time in seconds that the download handler may spend on the request.
+        limit: the value of `download_maxsize` when the request is sent; 0 for no limit.
     """
 
-    def __init__(self, robots_request: Request, most_bytes: int, secs_left: float = 0.0) -> None:
+    def __init__(
+        self,
+        robots_request: Request,
+        most_bytes: int,
+        secs_left: float = 0.0,
+        *,
+        limit: int = MOST_DOWNLOADED,
+    ) -> None:
         self.robots_request = robots_request  # the request as the fetcher made it
         # The request as the download handler received it, after all middlewares have changed it;
         # None if no request has reached the handler.
@@ -170,7 +179,10 @@ class Exchange:
         self.error: BaseException | None = None  # the exception of the handler or of a middleware
         # A description of `error` if a bug in a middleware has raised it (`fault_in`); else "".
         self.fault = ""
+        # Whether the signals of the download certainly reach `goes_on`.
+        self.gets_signals = False
         self._most_bytes = most_bytes
+        self._limit = limit
         # The proxy of the request, and the credentials for it. The fetcher has copied both from the
         # request for a page.
         self._proxy = robots_request.meta.get("proxy")
@@ -208,7 +220,7 @@ class Exchange:
             Exception: any exception of the download handler.
         """
         self.request = request
-        request.meta[_LIMIT] = MOST_DOWNLOADED
+        request.meta[_LIMIT] = self._limit
         self._forget_response()
         self._take_out_headers(request)
         began = time.monotonic()
@@ -278,6 +290,14 @@ class Exchange:
         is_chunked = "chunked" in _codings(self.headers, "Transfer-Encoding")
         if not is_chunked and "Content-Length" not in self.headers:
             response.flags.append("partial")
+
+    @property
+    def exceeds_limit(self) -> bool:
+        """Whether the handler has cancelled the download because it would exceed the limit."""
+        error = self._download_error
+        if error is None or not self._limit or isinstance(error.__cause__, asyncio.CancelledError):
+            return False
+        return Failure.CANCELLED in _meanings(error)
 
     @property
     def has_proxy(self) -> bool:

@@ -274,7 +274,7 @@ class Fetcher:
     ) -> Exchange:
         """Request `url` for the robots.txt of `origin`, and return the finished exchange.
 
-        In two cases, `url` is requested a second time:
+        In three cases, `url` is requested a second time:
 
         1. An FTP server does not accept the anonymous login. The second request uses the login of
            the project.
@@ -283,6 +283,9 @@ class Fetcher:
            headers have arrived. If the status is not 2xx, it decides without the body (Google's
            page, "HTTP status codes"). The second request takes at most half of `secs_left`, so
            that a chain of such redirects comes to an end.
+        3. The Content-Length is greater than MOST_DOWNLOADED, and the download handler has compared
+           the two before this plugin could remove the limit. The second request has no limit,
+           because the exchange stops the download.
         """
         send = partial(self._send, url, origin, request)
         exchange = await send(secs_left, self._settings.max_bytes)
@@ -290,6 +293,8 @@ class Fetcher:
             login = self._ftp_login(request)
             if login is not None:
                 return await send(exchange.secs_left, self._settings.max_bytes, login)
+        if exchange.exceeds_limit and exchange.gets_signals:
+            return await send(exchange.secs_left, self._settings.max_bytes, limit=0)
         if exchange.response is None and exchange.headers_came:
             again = await send(secs_left / 2, _STATUS_ONLY)
             if again.response is not None and again.response.status not in BODY_DECIDES:
@@ -304,6 +309,8 @@ class Fetcher:
         secs_left: float,
         most_bytes: int,
         ftp_login: Mapping[str, Any] = _ANONYMOUS,
+        *,
+        limit: int = MOST_DOWNLOADED,
     ) -> Exchange:
         """Send a request for `url` through Scrapy's engine, and return its exchange.
 
@@ -317,9 +324,10 @@ class Fetcher:
             secs_left: the download takes at most this many seconds.
             most_bytes: the download stops when the body has more bytes than this number.
             ftp_login: the meta keys with the login for an FTP server.
+            limit: the value of `download_maxsize`, in bytes; 0 for no limit.
         """
         robots_request = self.make_robots_request(url, request)
-        exchange = Exchange(robots_request, most_bytes, secs_left)
+        exchange = Exchange(robots_request, most_bytes, secs_left, limit=limit)
         if not exchange.has_proxy and not may_resolve(Origin.of(url).host):
             # Twisted's resolver raises an exception for an invalid name, but does not end the
             # download, which would then last until its time-out.
@@ -444,6 +452,8 @@ class Fetcher:
         exchange = request.meta.get(LISTENER)
         if not isinstance(exchange, Exchange):
             return await send(request)
+        is_scrapys = is_http_of_scrapy(self._crawler, request)
+        exchange.gets_signals = is_scrapys and self._overhearing.is_on_top
         second = self._connections.second(request)
         if second is not None:
             send = second.download_request

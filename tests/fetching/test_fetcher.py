@@ -30,7 +30,17 @@ from scrapy_gbot_robots.obeying.events import DECIDED
 from scrapy_gbot_robots.policy.decoding import decoded
 from scrapy_gbot_robots.policy.outcome import Failure
 
-from ..support.crawls import Pages, crawl, handler_in_use, in_reactor, own_warnings, pages, stats
+from ..support.crawls import (
+    Pages,
+    by_each_handler,
+    crawl,
+    handler_in_use,
+    in_reactor,
+    own_warnings,
+    pages,
+    stats,
+)
+from ..support.http2 import Http2Site, Reply2
 from ..support.rows import row, table
 from ..support.web import Content, Reply, Site, raw, redirect
 from .scenarios import (
@@ -483,3 +493,61 @@ async def test_file_longer_than_that_bound_is_cut_and_read(
     assert set(pages(crawler).crawled) == {site.url("/free")}
     assert sum(sent) < 16 * 2**20
     assert not any("has not signalled" in each for each in own_warnings(caplog))
+
+
+def huge(sent: list[int]) -> Content:
+    """A body of 100 MB with a Content-Length; `sent` gets the number of bytes that the client took."""
+
+    def send(connection: socket) -> None:
+        length = len(RULES) + 100_000_000
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\r\n"
+        connection.sendall(head.encode() + RULES)
+        with contextlib.suppress(OSError):
+            for _ in range(1_000):
+                connection.sendall(b"#" * 99_999 + b"\n")
+                sent.append(100_000)
+
+    return send
+
+
+@pytest.mark.parametrize("settings", by_each_handler())
+@in_reactor
+async def test_file_that_declares_a_length_above_that_bound_is_cut_and_read(
+    settings: dict[str, Any],
+) -> None:
+    sent: list[int] = []
+    with Site({"/robots.txt": huge(sent), "*": b"page"}) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url("/page"), site.url("/free")])
+    assert set(pages(crawler).crawled) == {site.url("/free")}
+    assert sum(sent) < 40 * 2**20  # with what sockets hold
+    assert stats(crawler)["gbot_robots/files/cut"] == 1
+
+
+@pytest.mark.parametrize("settings", by_each_handler())
+@in_reactor
+async def test_that_bound_stays_if_other_code_may_keep_signals_back(
+    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Overhearing, "listening", lambda _: contextlib.nullcontext())
+    sent: list[int] = []
+    with Site({"/robots.txt": huge(sent), "*": b"page"}) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url("/free")])
+    assert set(pages(crawler).refused) == {site.url("/free")}
+    assert sum(sent) < 40 * 2**20
+
+
+@in_reactor
+async def test_file_that_declares_a_length_above_that_bound_is_read_by_http2() -> None:
+    pytest.importorskip("h2")
+
+    def answer(_: str, path: str) -> Reply2:
+        if path != "/robots.txt":
+            return Reply2(200, b"page")
+        body = RULES + b"\n" + b"#" * 20_000  # It is the beginning of a longer file.
+        return Reply2(200, body, [("content-length", "20000000")], end="reset")
+
+    handler = "scrapy.core.downloader.handlers.http2.H2DownloadHandler"
+    settings = {"DOWNLOAD_HANDLERS": {"https": handler}, "GBOT_ROBOTS_MAX_BYTES": len(RULES)}
+    with Http2Site(answer) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url("/page"), site.url("/free")])
+    assert set(pages(crawler).crawled) == {site.url("/free")}
