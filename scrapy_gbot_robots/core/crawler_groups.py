@@ -11,7 +11,6 @@ The reader works in three steps:
 1. Go through the lines once. Go through a long file in blocks of lines. Outside the wanted groups
    only user-agent lines matter, so a block without the word "user" is skipped as a whole. A long
    body in which no line begins with that word, such as an error page, is skipped as a whole.
-   long body in which no line begins with that word, such as an error page, is skipped as a whole.
 2. Inside the wanted groups, a block in which every line begins with "Disallow: " is split in one
    step. In other blocks most lines begin with "Disallow: " or "Allow: ". Any other line is split at
    its colon, and its field name is looked up among the usual spellings. If the name is not found
@@ -118,7 +117,8 @@ _MOST_PLACES = 1_000
 _MOST_INDENT = 100
 # A line matters only if it begins with one of these field names, in lower case.
 _BEGINNINGS = _beginnings()
-# Before a wanted group, only lines that begin with one of these bytes matter.
+# Before a wanted group, only lines that begin with one of these bytes matter: the first letters of
+# user-agent and Content-Signal lines, and white space.
 _BEFORE_GROUP = frozenset(bytes((byte,)) for byte in b"uUcC" + _WHITE)
 # Inside a wanted group, only lines that begin with one of these bytes matter.
 _IN_GROUP = _BEFORE_GROUP.union(

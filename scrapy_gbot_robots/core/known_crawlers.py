@@ -222,8 +222,9 @@ def _product(name: str) -> str:
 # Operators document these names, although a product token cannot contain digits.
 _WITH_DIGITS = ("AI2Bot", "Ai2Bot-Dolma", "img2dataset", "k2spider", "360Spider")
 _NAMES = chain(GOOGLE_NAMES, _WITH_DIGITS, *(row.tokens for row in KNOWN_CRAWLERS))
-# Crawlers that may ignore robots.txt, and all well-known crawlers, by their names in lower case.
+# The names, in lower case, of the crawlers that may ignore robots.txt.
 _MAY_IGNORE = {row.tokens[0].lower() for row in KNOWN_CRAWLERS if row.obeys is False}
+# The well-known crawlers, by their names in lower case.
 _CRAWLER_OF = {row.tokens[0].lower(): row.crawler for row in KNOWN_CRAWLERS}
 # The usual spelling of each name, by the name in lower case.
 _REAL = {name.lower(): name for name in _NAMES}

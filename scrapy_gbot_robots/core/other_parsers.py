@@ -1,8 +1,8 @@
 """Find the lines of a robots.txt that other parsers read differently from Google's parser.
 
-Other crawlers than Google's also read a robots.txt. The lines that this module reports are correct
-by RFC 9309 and for Google. But in our tests, some other parsers then allowed URLs that the file
-disallows. Each note names these parsers.
+Crawlers of operators other than Google also read a robots.txt. The lines that this module reports
+are correct by RFC 9309 and for Google. But in our tests, some other parsers then allowed URLs that
+the file disallows. Each note names these parsers.
 
 There is only one note of each kind, at the first line to which it applies. No verdict depends on a
 note. The notes come from tests of 28 parsers with 23 questions each on 2026-11-28. The notes name

@@ -37,9 +37,8 @@ def _granted(attribute: str, yes: str, no: str) -> dict[str, dict[str, Any]]:
     return {yes: {attribute: True}, no: {attribute: False}}
 
 
-# A key is a label, and its value has a key for each valid value of the label. The inner value is
-# the meaning, as attributes of `Preferences`. For example, USAGE["train-ai"]["n"] is {"train_ai":
-# False}.
+# For each label, its valid values. For each value, its meaning, as attributes of `Preferences`. For
+# example, USAGE["train-ai"]["n"] is {"train_ai": False}.
 Labels: TypeAlias = Mapping[str, Mapping[str, dict[str, Any]]]
 USAGE: Labels = {  # draft-ietf-aipref-vocab-08
     "train-ai": _granted("train_ai", "y", "n"),

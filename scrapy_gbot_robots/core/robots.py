@@ -240,9 +240,9 @@ class RobotsTxt:
     def fields(self, name: str) -> tuple[FieldLine, ...]:
         """Return all lines with the field `name` in file order, and the user agents of each line.
 
-        The case of `name` does not matter. Each line has the user agents that are named above it in
-        its group. If `name` is `Content-Usage`, a line with this field ends the run of user-agent
-        lines above it, as a rule does.
+        The case of `name` does not matter. The user agents of a line are all user agents of its
+        group. Only a rule ends the user-agent lines of a group. If `name` is `Content-Usage`, a
+        line with this field ends them as well.
         """
         key = name.lower().encode("utf-8", "replace")
         matching: list[tuple[Line, Group]] = []

@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 # The bytes of memory that rules take together with their index. The numbers were measured and
 # rounded up.
 _BYTES_WITHOUT_RULES = 600
-_BYTES_EACH = 2_700  # of an object with rules, without its patterns
+_BYTES_EACH = 2_700  # of an object with rules, in addition to its patterns
 _TEXT_COPIES = 3  # The text of a pattern is in memory up to three times.
 _BYTES_PER_RULE = 240
 _BYTES_PER_WILDCARD = 620  # in addition to `_BYTES_PER_RULE`
-_BYTES_PER_CONTENT_LINE = 150  # without the text of the line
+_BYTES_PER_CONTENT_LINE = 150  # in addition to the text of the line
 
 # The unit of cost is one try: comparing one path of ordinary length with all rules. Building an
 # index costs as much as 25 tries, so the index is built after 25 tries. In this way the total cost
@@ -238,8 +238,8 @@ class Rules:
         """Free the split patterns after the first question, because most hosts are asked only once.
 
         Patterns with a long text stay split, because splitting them again would take too long. The
-        caller does not call this method after a URL that is disallowed, because the next question
-        is usually for the rule that disallows it.
+        split patterns are kept after a URL that is disallowed, because the next question is usually
+        for the rule that disallows it.
         """
         for patterns in (self._allows, self._disallows):
             if len(patterns.text) <= _SPLIT_AGAIN_CHARS:

@@ -35,9 +35,9 @@ RENDERED = "playwright"
 _FED = 8_192
 _PIECE = 65_536
 _MOST_CODINGS = 2
-# The limits on the pieces of an outer coding contain these numbers of bytes and pieces, in addition
-# to the bytes and pieces that a text of the full length needs. For example, an inner zstd decoder
-# reads blocks of up to 128 KiB before it gives the first byte.
+# The decoded pieces of an outer coding may have these numbers of bytes and pieces more than a text
+# of the full length needs. For example, an inner zstd decoder reads blocks of up to 128 KiB before
+# it returns the first byte.
 _OUTER_BYTES = 2**21
 _MOST_PIECES = 1_000
 # Values of the parameter `wbits` of zlib. They select the format.

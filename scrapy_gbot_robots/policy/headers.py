@@ -1,7 +1,7 @@
 """Read the headers of a response to a robots.txt request.
 
-The headers contain for how long the file is fresh, after how many seconds the server wants the next
-request, and whether a proxy has answered in place of the server.
+The functions return for how long the file is fresh, after how many seconds the server wants the
+next request, and whether a proxy reports that it could not reach the server.
 
 Header values are hostile, so no function here raises an exception for any bytes, and the work and
 the numbers are bounded. Scrapy's `parse_cachecontrol` is not used, for two reasons. It splits
@@ -9,6 +9,7 @@ quoted strings at their commas. If there are several `max-age` directives, it ta
 but the first one counts (RFC 9111 4.2.1).
 
 The sources are Google's page, "Caching"; RFC 9309 2.4; RFC 9111 4.2.1 and 5.2.2 (Cache-Control),
+and 5.1 (Age); RFC 9110 10.2.3 (Retry-After); RFC 9209 2 and RFC 8941 4.2 (Proxy-Status).
 """
 
 from __future__ import annotations

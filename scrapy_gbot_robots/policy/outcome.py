@@ -1,8 +1,8 @@
 """Describe the outcome of one attempt to fetch a robots.txt, and resolve redirects.
 
 There are three outcomes. `Fetched` means that the server sent a robots.txt. `Unavailable` means
-that there certainly is none, as after a 404. `Unreachable` means that neither is known, as after a
-503 or a timeout. outages.py decides what follows from an outcome over time.
+that there certainly is none, as after a 404. `Unreachable` means that it is not known whether there
+is one, as after a 503 or a timeout. outages.py decides what follows from an outcome over time.
 
 HTTP redirects are followed, also to other hosts. A redirect by a `meta` element or a script is not
 followed. The rules in the file at the end of the redirects are the rules of the origin whose

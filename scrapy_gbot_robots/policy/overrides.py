@@ -4,9 +4,9 @@ An override is an agreement of the user with a site. It replaces the rules of th
 or allows some paths in addition to them. This module reads the setting, finds the override for an
 origin, and applies it. The caller passes in the present time.
 
-To find the override for an origin, one dictionary look-up for the origin and one for its host and
-each domain above it are enough, however many overrides there are. A wrong value in the setting is a
-ValueError. No standard defines overrides, so the rules of this module are our own.
+To find the override for an origin, the module looks up the origin, its host, and each domain above
+the host in a dictionary. So the number of overrides does not matter. A wrong value in the setting
+is a ValueError. No standard defines overrides, so the rules of this module are our own.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _REAL_HOST = re.compile(r"(?!-)[a-z0-9._-]+|\[.*\]")
 # Punctuation past ASCII that the labels of a host may contain (RFC 5892, appendix A), and the dots
 # that browsers accept between labels.
 _MARKS_IN_NAMES = frozenset("·׳״・。．｡")  # noqa: RUF001
-_SEVERAL = re.compile(r"[,;|\s]")  # It separates the hosts of a key that names several.
+_SEVERAL = re.compile(r"[,;|\s]")  # the separator in a key that wrongly names several hosts
 # A host that is an IP address, or that looks like one but is invalid. Such a host has no
 # subdomains.
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?|\[.*\]")
@@ -241,9 +241,9 @@ def _place(key: str) -> str:
 
 
 def _is_odd(char: str) -> bool:
-    """Return whether `char` is punctuation past ASCII that is in no host name.
+    """Return whether `char` is punctuation past ASCII that no host name contains.
 
-    A quotation mark is an example.
+    An example is a typographic quotation mark.
     """
     if char.isascii() or char in _MARKS_IN_NAMES:
         return False
