@@ -19,10 +19,12 @@ caller passes in this time, in seconds since the epoch. It may jump, because it 
 of a computer.
 
 A copy is fresh for a day, or for the time that the headers of the response set. While it is fresh,
-it decides. If it is not fresh and there is an outage, the ladder decides. There are the following
-times. The copy was fetched at `fetched_at` and is fresh until `fresh_until`. From `refresh_at` on,
-the crawl fetches the robots.txt again in the background. From `ask_at` on, requests wait for a
-fetch. An outage began at `since`, and the next fetch is due at `retry_at`.
+it decides. If it is not fresh and there is an outage, the ladder decides.
+
+The times of a copy are, in their order: it was fetched at `fetched_at`, the crawl fetches the
+robots.txt again in the background from `refresh_at` on, and the copy is fresh until `fresh_until`.
+An outage began at `since`, and the next fetch is due at `retry_at`. From `ask_at` on, requests wait
+for a fetch.
 
 The sources are Google's page, "Handling of errors and HTTP status codes" and "Caching"; and RFC
 9309 2.3.1 and 2.4.

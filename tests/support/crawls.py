@@ -179,7 +179,7 @@ async def crawl_until(
     *settings: Any,
     **more: Any,
 ) -> Crawler:
-    """Run a crawl, as `crawl` does. When it has come so far that `is_so`, do `then`."""
+    """Run a crawl to its end, and call `then` as soon as `is_so` returns true."""
     crawler, ended = begin(*settings, **more)
     await until(lambda: crawler.engine and is_so(crawler))
     then(crawler)
@@ -188,34 +188,37 @@ async def crawl_until(
 
 
 def waiting(number: int) -> Callable[[Crawler], bool]:
-    """Whether so many requests of a crawl wait in its room."""
+    """Return a function that tests whether at least `number` requests wait for a robots.txt."""
     return lambda crawler: stats(crawler).get("gbot_robots/waiting", 0) >= number
 
 
 def has_crawled(number: int) -> Callable[[Crawler], bool]:
-    """Whether `Pages` has so many pages."""
+    """Return a function that tests whether `Pages` has crawled at least `number` pages."""
     return lambda crawler: len(pages(crawler).crawled) >= number
 
 
 def stop(crawler: Crawler) -> None:
-    """Let a crawl close, as by Ctrl-C."""
+    """Let a crawl close, as after Ctrl-C."""
     under_way(crawler.stop_async())
 
 
 def stats(crawler: Crawler, prefix: str = "") -> dict[str, Any]:
-    """The stats whose names begin with `prefix`, by the rest of their names."""
+    """Return the stats whose names begin with `prefix`. The keys are the rest of the names."""
     assert crawler.stats is not None
     every = crawler.stats.get_stats().items()
     return {name.removeprefix(prefix): value for name, value in every if name.startswith(prefix)}
 
 
 def in_sqlite(path: Path) -> dict[str, Any]:
-    """Settings: robots.txt files are kept in SQLite, in the file `path`."""
+    """Return the settings with which robots.txt files are stored in the SQLite file `path`."""
     return {"GBOT_ROBOTS_STORAGE": "sqlite", "GBOT_ROBOTS_SQLITE_PATH": str(path)}
 
 
 def warnings_and_worse(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
-    """All of them, less what an experimental download handler of Scrapy's says of itself."""
+    """Return all warnings and errors in the log.
+
+    The warnings of Scrapy's download handlers that they are experimental are left out.
+    """
 
     def counts(record: logging.LogRecord) -> bool:
         is_of_handler = record.name.startswith(_HANDLERS)
@@ -225,12 +228,12 @@ def warnings_and_worse(caplog: pytest.LogCaptureFixture) -> list[logging.LogReco
 
 
 def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """The messages of all errors."""
+    """Return the messages of all errors in the log."""
     return [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR]
 
 
 def own_warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """The plugin's own warnings."""
+    """Return the plugin's own warnings in the log."""
     of_ours = (record for record in caplog.records if record.name.startswith("scrapy_gbot_robots."))
     return [record.getMessage() for record in of_ours if record.levelno == logging.WARNING]
 
@@ -241,12 +244,12 @@ def pages(crawler: Crawler) -> Pages:
 
 
 async def items(spider: type[Spider], settings: dict[str, Any], *, addon: bool) -> list[Any]:
-    """The items of a crawl, as its pipelines have left them, sorted by what they look like."""
+    """Return the items of a crawl, as its pipelines have left them, sorted by their `repr`."""
     kept: list[Any] = []
 
     def keep(item: Any) -> None:
         kept.append(item)
 
-    dispatcher.connect(keep, signals.item_scraped)  # of any crawler
+    dispatcher.connect(keep, signals.item_scraped)  # This receives the items of every crawl.
     await crawl(spider, settings, addon=addon)
     return sorted(kept, key=repr)
