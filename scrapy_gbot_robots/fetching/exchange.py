@@ -314,10 +314,11 @@ class Exchange:
     def proxy_failure(self, response: Response) -> Unreachable | None:
         """Return the outcome of the fetch if a proxy has failed, or None.
 
-        A proxy reports its own failure in the headers Proxy-Status and X-Squid-Error of `response`.
+        A proxy reports its own failure in the header Proxy-Status of `response`, or in one of
+        `headers.PROXY_ERRORS`.
         """
-        of_squid = response.headers.get("X-Squid-Error")
-        fault = headers.proxy_fault(response.headers.getlist("Proxy-Status"), of_squid)
+        errors = {name: response.headers.get(name) for name in headers.PROXY_ERRORS}
+        fault = headers.proxy_fault(response.headers.getlist("Proxy-Status"), errors)
         if not fault:
             return None
         retry_after = headers.retry_after(response.headers.get("Retry-After"), time.time())

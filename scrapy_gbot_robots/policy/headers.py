@@ -15,7 +15,7 @@ and 5.1 (Age); RFC 9110 10.2.3 (Retry-After); RFC 9209 2 and RFC 8941 4.2 (Proxy
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 
@@ -42,6 +42,25 @@ _BARE_ITEM = (
 )
 _ITEM = re.compile(_BARE_ITEM)
 _PARAMETER = re.compile(rf"; *([a-z*][a-z0-9_.*-]*)(?:=({_BARE_ITEM}))?")
+
+
+# Headers that proxies add only to responses which they have made themselves, because they could not
+# get or did not want to pass on a response of the site.
+PROXY_ERRORS = (
+    "X-Squid-Error",
+    # docs.zyte.com/smart-proxy-manager/errors.html, and scrapy-zyte-smartproxy, which writes the
+    # second header in place of the first one
+    "X-Crawlera-Error",
+    "Zyte-Error",
+    # scrapy-zyte-smartproxy for Zyte API in proxy mode
+    "Zyte-Error-Type",
+    # docs.brightdata.com/proxy-networks/errorCatalog and /scraping-automation/serp-api/debugging
+    "X-BRD-Err-Code",
+    "X-BRD-Error-Code",
+    # help.brightdata.com, article 13294853383313
+    "X-Luminati-Error-Code",
+    "X-Luminati-Error",
+)
 
 
 def max_age(cache_control: Iterable[bytes], age: bytes | None = None) -> float | None:
@@ -93,22 +112,24 @@ def retry_after(value: bytes | None, now: float) -> float | None:
     return min(max(0.0, moment.timestamp() - now), _FOREVER)
 
 
-def proxy_fault(proxy_status: Iterable[bytes], squid_error: bytes | None = None) -> str:
+def proxy_fault(proxy_status: Iterable[bytes], errors: Mapping[str, bytes | None]) -> str:
     """Return the report of a proxy that it could not get a response; "" if there is no report.
 
     Args:
         proxy_status: the values of all Proxy-Status headers, which together are a list of proxies.
             The first proxy with the parameter `error` reports a failure (RFC 9209 2.1.1). RFC 9651
             requires a field that is not a valid list to be ignored as a whole.
-        squid_error: the value of the header X-Squid-Error, which takes precedence.
+        errors: the values of the headers in `PROXY_ERRORS`, by name; None or b"" for a header that
+            is missing. They take precedence.
 
     Returns:
         A text such as "Proxy-Status: cache.example; error=dns_error"; "" if no proxy reports a
         failure.
     """
-    said = _text(squid_error)
-    if said:
-        return f"X-Squid-Error: {said}"
+    for name, value in errors.items():
+        report = _text(value)
+        if report:
+            return f"{name}: {report}"
     for name, parameters in _members(_text(b",".join(proxy_status), _PROXY_STATUS_BYTES)):
         if "error" in parameters:
             return f"Proxy-Status: {name}; error={parameters['error']}"

@@ -211,6 +211,11 @@ RFC_9209 = {"Proxy-Status": 'squid.example; error=http_request_denied; details="
     row("S2.20-squid-404", Reply(404, b"", SQUID)),
     row("S2.20-squid-200", Reply(200, RULES, SQUID)),
     row("S2.20-squid-redirect", Reply(302, b"", {**SQUID, "Location": "/portal"})),
+    row("crawlera-403", Reply(403, b"", {"x-crawlera-error": "domain_forbidden"})),
+    row("zyte-smart-proxy-404", Reply(404, b"", {"Zyte-Error": "nxdomain"})),
+    row("zyte-api-451", Reply(451, b"", {"zyte-error-type": "/download/domain-forbidden"})),
+    row("bright-data-403", Reply(403, b"", {"x-brd-err-code": "policy_20050"})),
+    row("bright-data-older-404", Reply(404, b"", {"x-luminati-error": "Host not found"})),
     row("S2.20-rfc-9209-403", Reply(403, b"", RFC_9209)),
     row("S2.20-rfc-9209-404", Reply(404, b"", RFC_9209)),
 )

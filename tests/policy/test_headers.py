@@ -124,7 +124,8 @@ def test_a_long_header_takes_no_time(hostile: bytes) -> None:
 )  # fmt: skip
 def test_proxy_status_with_an_error_is_a_proxys_word(fields: list[bytes], said: str) -> None:
     expected = f"Proxy-Status: {said}" if said else ""
-    assert proxy_fault(fields) == expected
+    assert proxy_fault(fields, {}) == expected
+    assert proxy_fault(fields, {"X-Squid-Error": None, "Zyte-Error": b""}) == expected
 
 
 def test_hostile_proxy_status_takes_no_time() -> None:
@@ -135,5 +136,6 @@ def test_hostile_proxy_status_takes_no_time() -> None:
         b"a; " + b" " * 9_000,
         b"a=1;" * 9_000,
     ):
-        assert proxy_fault([field]) == ""
-    assert proxy_fault([], b"ERR_ACCESS_DENIED 0") == "X-Squid-Error: ERR_ACCESS_DENIED 0"
+        assert proxy_fault([field], {}) == ""
+    of_squid = {"X-Squid-Error": b"ERR_ACCESS_DENIED 0"}
+    assert proxy_fault([], of_squid) == "X-Squid-Error: ERR_ACCESS_DENIED 0"
