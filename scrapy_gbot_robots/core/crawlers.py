@@ -74,7 +74,9 @@ _PRODUCT = re.compile(rf"({_TOKEN})(/\S*)?")
 # 5.6.4 and 5.6.5). A parenthesis in a quoted pair does not begin or end a comment.
 _BRACKET = re.compile(r"(\\.|[()])")
 _SEPARATORS = frozenset("();,")  # In a quoted pair, they are part of a text and not of a name.
-_COMPATIBLE = re.compile(r"compatible(?![\w-])[\s:]*", re.IGNORECASE)
+_COMPATIBLE = re.compile(r"compatible(?![\w-])[\s:-]*", re.IGNORECASE)
+# The address of the operator after a name in a comment, as in "(mybot +https://example.com/bot)".
+_ADDRESS = re.compile(r"(?<!\s)\s+\+?(?:https?://|www\.)\S*\Z", re.IGNORECASE)
 # Words in a header that are not the name of a crawler. They are an empty word, a URL, an e-mail
 # address, the name of the header itself, and the letters "U", "I" and "N", with which old browsers
 # reported the strength of their encryption.
@@ -91,6 +93,8 @@ _BROWSER = frozenset(
     samsungbrowser ucbrowser ubuntu fedora debian msie trident presto windows macintosh linux
     android iphone ipad ipod cros compatible like build web minefield iceweasel palemoon waterfox
     electron instagram fban fbav whale brave miuibrowser silk phantomjs qtwebengine docomo
+    gsa ddg micromessenger qqbrowser mqqbrowser maxthon puffin oculusbrowser huaweibrowser
+    heytapbrowser vivobrowser coc_coc_browser
     """.split()
 )
 # The header of a browser on an old phone begins with the maker's name, and contains one of these
@@ -298,7 +302,8 @@ def _candidates(words: Iterable[str], comments: Iterable[str]) -> Iterator[str]:
     for of_one_comment in items:
         yield from _after_compatible(of_one_comment)
     beside = [*filter(None, map(_PRODUCT.fullmatch, words))]
-    inside = [*filter(None, map(_PRODUCT.fullmatch, map(str.strip, chain(*items))))]
+    names = [_ADDRESS.sub("", item.strip()) for item in chain(*items)]
+    inside = [*filter(None, map(_PRODUCT.fullmatch, names))]
     with_version = [product for product in inside if product[2]]
     yield from filter(_BOT_WORDS.search, _names(beside))
     yield from filter(_BOT_WORDS.search, _names(with_version))

@@ -182,21 +182,24 @@ LANGUAGES = """
     en | page, _url_, robots.txt | not found, cannot be found, can't be found, could not be found
     en | page, _url_, robots.txt | couldn't be found, wasn't found, not been found, cannot find
     en | page, _url_, robots.txt | can't find, could not find, couldn't find
-    en | page, _url_, robots.txt | does not exist, doesn't exist, no longer exists
+    en | page, _url_, robots.txt | does not exist, doesn't exist, no longer exists, no such page
+    en | page, _url_, robots.txt | can't seem to find, cannot be located, could not be located
     es | página | no encontrad, no se encontró, no se ha encontrado, no existe
-    de | seite | nicht gefunden, nicht zu finden, existiert nicht, nicht vorhanden
-    ja | ページ | 見つかりません, 存在しません
-    fr | page | introuvable, non trouvé, pas été trouvé, n'existe pas, n'existe plus
+    es | página | no hemos encontrado, no pudimos encontrar, no podemos encontrar, no encontramos
+    de | seite | nicht gefunden, nicht zu finden, existiert nicht, nicht vorhanden, gibt es nicht
+    ja | ページ | 見つかりません, 存在しません, ページはありません, ページはございません
+    fr | page | introuvable, non trouvé, pas été trouvé, n'existe pas, n'existe plus, inexistant
     pt | página | não encontrad, não foi encontrad, não existe
-    ru | страниц | не найден, не существует
+    ru | страниц | не найден, не существует, такой страницы нет
     it | pagina | non trovat, non è stata trovata, non esiste, impossibile trovare
-    nl | pagina | niet gevonden, niet worden gevonden, bestaat niet
+    nl | pagina | niet gevonden, niet worden gevonden, bestaat niet, niet vinden
     pl | stron | nie znalezion, nie odnalezion, nie została znaleziona, nie istnieje
+    pl | stron | nie można znaleźć, nie udało się znaleźć
     id | halaman | tidak ditemukan, tidak dapat ditemukan, tidak ada
     vi | trang | không tìm thấy, không tồn tại
     zh-Hans | 页 | 找不到, 未找到, 没有找到, 无法找到, 不存在
     zh-Hant | 頁 | 找不到, 未找到, 沒有找到, 無法找到, 不存在
-    ko | 페이지 | 찾을 수 없, 찾을수 없, 존재하지 않
+    ko | 페이지 | 찾을 수 없, 찾을수 없, 존재하지 않, 페이지가 없습니다
     ar | صفحة | غير موجود, لم يتم العثور, لا يمكن العثور
     fa | صفحه, برگه | یافت نشد, پیدا نشد, وجود ندارد
     he | דף, עמוד | לא נמצא, לא קיים
@@ -212,7 +215,7 @@ LANGUAGES = """
     hi | पृष्ठ, पेज | नहीं मिल, मौजूद नहीं
     ca | pàgina | no trobad, no s'ha trobat, no existeix
     da | side | ikke fundet, findes ikke
-    nb | side | ikke funnet, finnes ikke
+    nb | side | ikke funnet, finnes ikke, fant ikke, finner ikke
     sv | sida | hittades inte, hittades ej, kunde inte hittas, finns inte
     fi | sivu | ei löydy, ei löytynyt
     ms | halaman | tidak dijumpai, tidak ditemui
@@ -233,8 +236,8 @@ ERROR_WORDS = (
 PARTS_OF_A_SITE = (
     "server, database, template, cache, backend, upstream, module, plugin, class_, _relation_, "
     "_table_, _view_, _schema_, bucket, secret, application, controller, service, container, "
-    "keyspace, _role_, datenbank, anwendung, serveur, base de données, servidor, base de datos, "
-    "banco de dados, сервер, база данных"
+    "keyspace, _role_, serwer, baza danych, bazy danych, datenbank, anwendung, serveur, "
+    "base de données, servidor, base de datos, banco de dados, сервер, база данных"
 )
 
 

@@ -102,6 +102,11 @@ GOOGLEBOT_DESKTOP = f"{KHTML[:-1]}; compatible; Googlebot/2.1; +http://www.googl
     row("comment-with-a-word", "Mozilla/5.0 (X11; Wayland) Fetcher/1.0", "Fetcher"),
     row("compatible-url-only", "Bot/1.0 (compatible; +http://e.com)", "Bot"),
     row("comment-without-a-version", "Mozilla (compatible; Bot)", "Bot"),
+    row("name-and-address", "Mozilla/5.0 (X11; rv:1.0) Gecko Firefox/1 (Mybot +http://a.x/)", "Mybot"),
+    row("name-version-and-address", "Mozilla/5.0 (Fetcher/1.0 https://a.x/) Chrome/1", "Fetcher"),
+    row("address-alone", "Mozilla/5.0 (X11; +https://bot.x/) Chrome/1", "Mozilla"),
+    row("dash-after-compatible", "Mozilla/5.0 (compatible - Fetcher/1.0)", "Fetcher"),
+    row("app-of-google", "Mozilla/5.0 (iPhone) AppleWebKit/1 GSA/15 Mobile/1 Safari/1", "Mozilla"),
     row("quoted-close", r"Mozilla/5.0 (a \) compatible; Other/1) Fetcher/1.0", "Fetcher"),
     row("quoted-close-at-the-beginning", r"(a \) Other/1) Fetcher/1.0", "Fetcher"),
     row("quoted-open", r"Mozilla/5.0 (a \( Other/1) Fetcher/1.0", "Fetcher"),
@@ -197,7 +202,15 @@ def test_token_that_only_begins_a_name_is_told(user_agent: str, cut: str | None)
     assert cut_token(user_agent) == cut
 
 
-@table("header", "(" * 100_000, "(compatible;" * 100_000, "a" * 1_000_000, "Mozilla/ " * 100_000)
+@table(
+    "header",
+    "(" * 100_000,
+    "(compatible;" * 100_000,
+    "a" * 1_000_000,
+    "Mozilla/ " * 100_000,
+    "Mozilla (x" + " " * 100_000,
+    "Mozilla (x" + " http://" * 100_000,
+)
 def test_hostile_header_has_an_answer(header: str) -> None:
     assert len(product_token(header)) <= MAX_LINE_BYTES
     UserAgent.of(header.encode())

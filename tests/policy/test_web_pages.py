@@ -192,6 +192,10 @@ Nie znaleziono strony ~ Strona nie została znaleziona
 Halaman tidak ditemukan
 Không tìm thấy trang
 お探しのページは見つかりませんでした。
+Diese Seite gibt es nicht ~ Page inexistante ~ No hemos encontrado la página ~ No pudimos encontrar la página
+We konden de pagina niet vinden ~ Nie można znaleźć strony ~ Такой страницы нет
+ご指定のページはありません ~ お探しのページはございません ~ 페이지가 없습니다 ~ Fant ikke siden
+The page cannot be located ~ We can't seem to find the page you're looking for ~ No such page
 页面未找到 ~ 找不到網頁
 """
 
@@ -207,6 +211,8 @@ could not find /var/lib/page-cache ~ Page C:\\inetpub\\wwwroot\\page.aspx not fo
 file '/etc/page.conf' does not exist ~ Not found: \\\\nas\\pages ~ could not find file:///srv/page/x
 Seite nicht gefunden (/opt/seiten/index.php) ~ Cannot find module: /usr/src/app/page.js
 Not Found: /home/site/page.html, needed by /srv/robots.txt ~ Page cache not found ~ could not find page-cache
+Nie można znaleźć serwera strony ~ このページを表示する権限がありません ~ Страница временно недоступна
+We can't seem to find the database of this page ~ Den Server dieser Seite gibt es nicht ~ Page unavailable
 Base de données « shop » introuvable ~ Сервер «web» не найден
 Area 404 is closed ~ Seite wird gewartet ~ Technische Störung, Server nicht gefunden
 """
