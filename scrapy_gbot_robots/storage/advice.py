@@ -36,6 +36,30 @@ DISK = "This Redis cannot write to its disk. Free some space, or repair the disk
 LOADING = "This Redis has just started and is still loading its data. You need not do anything"
 TLS = "Check the certificates, and that the URL begins with rediss:// if this Redis uses TLS"
 
+NO_PASSWORD = f"This Redis has no password. Remove user and password from {_SETTINGS}"
+CLIENTS = (
+    "This Redis, or the client of this process, has too many connections. Increase maxclients of "
+    "this Redis, or run fewer processes"
+)
+PROTECTED = (
+    "This Redis accepts connections from its own machine only. Give it a password, and put the "
+    f"password into {_SETTINGS}: redis://:PASSWORD@HOST:PORT/DB"
+)
+COMMANDS = f"This Redis lacks commands that the plugin needs: {_PAGE}#redis"
+REPLICAS = (
+    "This Redis does not write while it has fewer replicas than its min-replicas-to-write. Check "
+    "its replicas"
+)
+OTHER_KEYS = (
+    "Another program uses keys of the same names for other data. Put the number of another "
+    f"database into {_SETTINGS}"
+)
+BUSY = "A script of some program keeps this Redis busy. End it if that lasts"
+ANSWERED = (
+    "This Redis runs, but refuses a command of the plugin. The reason is in the error. What the "
+    f"plugin needs is listed on {_PAGE}#redis"
+)
+
 
 class _Kind(NamedTuple):
     """A group of errors that have the same remedy.
@@ -53,9 +77,11 @@ def _kind(classes: str, advice: str, *words: str) -> _Kind:
     return _Kind(frozenset(classes.split()), words, advice)
 
 
-# The user gets the advice of the first kind that matches. The kind of login errors is first,
-# because redis-py's class for a wrong password is a subclass of its `ConnectionError`.
+# The user gets the advice of the first kind that matches. The kinds of login errors are first,
+# because redis-py's class for a wrong password is a subclass of its `ConnectionError`. The last
+# kind matches all other error replies of a server.
 _KINDS = (
+    _kind("", NO_PASSWORD, "without any password configured", "no password is set"),
     _kind(
         "AuthenticationError AuthenticationWrongNumberOfArgsError AuthorizationError",
         LOGIN,
@@ -76,6 +102,13 @@ _KINDS = (
     _kind("", DISK, "misconf"),
     _kind("BusyLoadingError", LOADING, "loading the dataset"),
     _kind("SSLError", TLS, "[ssl", "certificate"),
+    _kind("MaxConnectionsError", CLIENTS, "max number of clients", "too many connections"),
+    _kind("", PROTECTED, "protected mode"),
+    _kind("", COMMANDS, "unknown command"),
+    _kind("", REPLICAS, "noreplicas", "not enough good "),
+    _kind("", OTHER_KEYS, "wrongtype", "wrong kind of value"),
+    _kind("", BUSY, "busy running a script", "busy redis is busy"),
+    _kind("ResponseError", ANSWERED),
 )
 
 

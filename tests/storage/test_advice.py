@@ -63,7 +63,35 @@ def wrong_password(new_server: NewServer) -> Iterator[str]:
 def needless_password(new_server: NewServer) -> Iterator[str]:
     (port,) = free_ports(1)
     with new_server(port=port) as server:
+        yield server.url.replace("//", "//:word@")
+
+
+@contextmanager
+def needless_user(new_server: NewServer) -> Iterator[str]:
+    (port,) = free_ports(1)
+    with new_server(port=port) as server:
         yield server.url.replace("//", "//me:word@")
+
+
+@contextmanager
+def too_many_clients(new_server: NewServer) -> Iterator[str]:
+    import redis
+
+    (port,) = free_ports(1)
+    with new_server(port=port) as server, redis.Redis.from_url(server.url) as client:
+        client.config_set("maxclients", "1")
+        yield server.url
+
+
+@contextmanager
+def too_few_replicas(new_server: NewServer) -> Iterator[str]:
+    import redis
+
+    (port,) = free_ports(1)
+    with new_server(port=port) as server:
+        with redis.Redis.from_url(server.url) as client:
+            client.config_set("min-replicas-to-write", "1")
+        yield server.url
 
 
 @contextmanager
@@ -142,7 +170,10 @@ REFUSED = ("ConnectionError", advice.NO_CONNECTION)
     row("no-address", not_resolving, *REFUSED),
     row("no-password", no_password, "AuthenticationError", advice.LOGIN),
     row("wrong-password", wrong_password, "AuthenticationError", advice.LOGIN),
-    row("needless-password", needless_password, "AuthenticationError", advice.LOGIN),
+    row("needless-user", needless_user, "AuthenticationError", advice.LOGIN),
+    row("needless-password", needless_password, "AuthenticationError", advice.NO_PASSWORD),
+    row("too-many-clients", too_many_clients, "(Max)?Connections?Error", advice.CLIENTS),
+    row("too-few-replicas", too_few_replicas, ".*Error", advice.REPLICAS),
     row("no-rights", no_rights, "NoPermissionError", advice.RIGHTS),
     row("full", full_server, "(OutOfMemory|Response)Error", advice.MEMORY),
     row("replica", replica, "(ReadOnly|Response)Error", advice.REPLICA),
@@ -178,6 +209,10 @@ class ClusterCrossSlotError(Exception):
     """As valkey-py has it, too."""
 
 
+class ResponseError(Exception):
+    """As valkey-py has it, too."""
+
+
 class AskError(Exception):
     """As valkey-py has it, too."""
 
@@ -192,6 +227,12 @@ class AskError(Exception):
     (ValueError("MISCONF Redis is configured to save RDB snapshots, but"), advice.DISK),
     (ValueError("Error 1 connecting to a: [SSL: WRONG_VERSION_NUMBER] wrong"), advice.TLS),
     (ValueError("Redis is loading the dataset in memory"), advice.LOADING),
+    (ValueError("DENIED Redis is running in protected mode because"), advice.PROTECTED),
+    (ValueError("ERR unknown command 'PTTL', with args"), advice.COMMANDS),
+    (ValueError("WRONGTYPE Operation against a key holding the wrong kind"), advice.OTHER_KEYS),
+    (ValueError("BUSY Redis is busy running a script. You can only"), advice.BUSY),
+    (ValueError("Too many connections"), advice.CLIENTS),
+    (ResponseError("a reply that nobody knows"), advice.ANSWERED),
     (ValueError("Error running script: @user_script: -READONLY You can't"), advice.REPLICA),
     (ValueError("a room that was removed, and downloading ssl"), advice.NO_CONNECTION),
     (OSError(errno.ECONNREFUSED, "Connection refused"), advice.NO_CONNECTION),
