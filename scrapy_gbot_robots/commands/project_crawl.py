@@ -26,6 +26,7 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.python.failure import Failure as TwistedFailure
+from typing_extensions import Self
 
 from ..addon import Addon
 from ..concurrency import pause
@@ -33,19 +34,22 @@ from ..core.crawlers import UserAgent
 from ..core.named_user_agent import NamedUserAgent
 from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
+from ..meta import SITEMAP
 from ..obeying.events import logger as robots_logger
 from ..obeying.identity import of_project
 from ..policy.outages import decide, renew
 from ..policy.overrides import read_overrides
 from ..settings import GbotSettings, Words
+from ..sitemaps.middlewares import check_request
 from ..sitemaps.reader import MAX_BYTES
+from ..sitemaps.urls import Skipped, UrlCheck
 from ..storage.base import Storage, StorageError
 from ..storage.client import StorageClient, choice_of
 from ..storage.memory import MemoryStorage
 from .ending import CommandError
 from .sites import RobotsState
 from .spiders import without_add_on
-from .world import RobotsFiles, World
+from .world import RobotsFiles, SitemapSkipped, World
 
 _T = TypeVar("_T")
 
@@ -209,6 +213,24 @@ class _ErrandSpider(Spider):
         yield  # Because of this line, the method is an asynchronous generator.
 
 
+class _SitemapCheck:
+    """Checks the URLs of sitemaps as a crawl does, also after a redirect."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._settings = GbotSettings.of(crawler.settings)
+        self._check = UrlCheck.of(self._settings, crawler.settings)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the middleware."""
+        return cls(crawler)
+
+    async def process_request(self, request: Request) -> None:
+        """Raise Skipped if the request is for a sitemap that a crawl would not request."""
+        if SITEMAP in request.meta:
+            await check_request(request, self._check, self._settings.timeout_secs)
+
+
 def _process_of(settings: Settings) -> CrawlerProcess | AsyncCrawlerProcess:
     """Return the object that runs the crawl.
 
@@ -229,6 +251,7 @@ def _for_errands(settings: Settings) -> tuple[Settings, type[Fetcher]]:
     addons = settings.getdict("ADDONS").items()
     others = {name: order for name, order in addons if load_object(name) is not Addon}
     settings.set("ADDONS", others, "cmdline")
+    settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", _SitemapCheck, 90)
     fetcher_cls = Fetcher
     # A subclass of this plugin's middleware may have another class of fetchers.
     for path in settings.getdict("DOWNLOADER_MIDDLEWARES"):
@@ -280,15 +303,18 @@ class ProjectCrawl:
         override = self._overrides.of(origin, time.time())
         return RobotsState(origin.robots_url, decision, entry, origin, override, storage)
 
-    async def body_of(self, url: str) -> bytes:
-        """Fetch a sitemap, and return its bytes.
-
-        Raises CommandError if the sitemap cannot be fetched.
-        """
-        meta = {"download_maxsize": 2 * MAX_BYTES, "dont_obey_robotstxt": True}
+    async def body_of(self, url: str, listed_at: str | None) -> bytes:
+        """Fetch a sitemap, and return its bytes. See `RobotsFiles.body_of`."""
+        meta = {
+            "download_maxsize": 2 * MAX_BYTES,
+            "dont_obey_robotstxt": True,
+            SITEMAP: {"index": listed_at},
+        }
         engine: Any = self._crawler.engine
         try:
             response = await engine.download_async(Request(url, meta=meta, dont_filter=True))
+        except Skipped as skipped:
+            raise SitemapSkipped(f"{url}: {skipped}") from None
         except Exception as error:
             raise CommandError(f"{url}: {error or type(error).__name__}") from error
         if response.status != HTTPStatus.OK:

@@ -19,7 +19,7 @@ from ..bulk.url_list import MAX_URL, URL, Row
 from ..core.urls import shown
 from ..sitemaps.reader import MAX_BYTES, SitemapReader
 from .ending import CommandError, interruptible
-from .world import RobotsFiles
+from .world import RobotsFiles, SitemapSkipped
 
 MOST_SITEMAPS = 50_000  # At most this many sitemaps are read. One sitemap index may list as many.
 _ROWS = 2_000  # At most this many URLs are judged at a time.
@@ -44,6 +44,8 @@ def is_sitemap(name: str, file: Any) -> bool:
 class _Sitemap(NamedTuple):
     where: str  # The URL of the sitemap, or the name of the first file.
     path: Path | None  # The path of the file; None if the sitemap has to be fetched.
+    # The URL of the fetched sitemap that lists this one; None if there is no such sitemap.
+    listed_at: str | None = None
 
 
 class SitemapList:
@@ -52,7 +54,6 @@ class SitemapList:
     Attributes:
         names: the names of the columns. There is one column, for the URL.
         left_out: how many entries so far have no usable URL.
-        listed: the URLs of the sitemaps that were found so far.
         troubles: a text for each sitemap that could not be read, with the reason.
     """
 
@@ -68,14 +69,15 @@ class SitemapList:
         """
         self.names = [URL]
         self.left_out = 0
-        self.listed: list[str] = []
+        self._listed: list[str] = []
+        self._skipped: set[str] = set()  # URLs
         self.troubles: list[str] = []
         self._name = name
         self._body = b""
         self._folder: Path | None = None
         first = _Sitemap(name, None)
         if file is None:
-            self.listed.append(name)
+            self._listed.append(name)
         else:
             try:
                 self._body = file.read(MAX_BYTES + 1)
@@ -87,6 +89,11 @@ class SitemapList:
         self._met = {name}  # The URLs of the sitemaps that were found, each of which is read once.
         # For each file that was found by the last part of a URL alone, the whole URL.
         self._urls_of_files: dict[Path, str] = {}
+
+    @property
+    def listed(self) -> list[str]:
+        """The URLs of the sitemaps found so far, except those that a crawl would not request."""
+        return [url for url in self._listed if url not in self._skipped]
 
     def has_to_fetch(self) -> bool:
         """Return whether a sitemap has to be fetched, because there is no file of it."""
@@ -116,6 +123,8 @@ class SitemapList:
             try:
                 reader = SitemapReader(await self._body_of(sitemap, files))
             except CommandError as error:
+                if isinstance(error, SitemapSkipped):
+                    self._skipped.add(sitemap.where)
                 if not self._is_first(sitemap):
                     self.troubles.append(str(error))
                     continue
@@ -140,7 +149,7 @@ class SitemapList:
         if sitemap.path is None:
             if files is None:
                 raise CommandError(f"{sitemap.where}: not read, because there is no file of it")
-            return await files.body_of(sitemap.where)
+            return await files.body_of(sitemap.where, sitemap.listed_at)
         if self._is_first(sitemap):
             return self._body
         try:
@@ -159,7 +168,7 @@ class SitemapList:
             if sitemap.path is None:
                 url = urljoin(sitemap.where, url)
             if reader.is_sitemap:
-                self._add(url)
+                self._add(url, sitemap)
             elif len(url) > MAX_URL:
                 self.left_out += 1
             else:
@@ -169,11 +178,11 @@ class SitemapList:
                 rows = []
         yield rows
 
-    def _add(self, url: str) -> None:
-        """Add the sitemap at `url`, which another sitemap lists, unless it was added before."""
+    def _add(self, url: str, index: _Sitemap) -> None:
+        """Add the sitemap at `url`, which `index` lists, unless it was added before."""
         if url in self._met:
             return
-        self.listed.append(url)
+        self._listed.append(url)
         if len(self._met) >= MOST_SITEMAPS:
             if len(self._met) == MOST_SITEMAPS:
                 self._met.add(url)
@@ -189,7 +198,8 @@ class SitemapList:
         if path is None and not url.lower().startswith(("http://", "https://")):
             self.troubles.append(f"{shown(url)}: not an absolute http or https URL")
             return
-        self._waiting.append(_Sitemap(url, path))
+        listed_at = index.where if index.path is None else None
+        self._waiting.append(_Sitemap(url, path, listed_at))
 
     def _file_of(self, url: str) -> Path | None:
         """Return the path of the file for the sitemap at `url`; None if there is no file.

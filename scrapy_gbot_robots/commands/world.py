@@ -71,6 +71,10 @@ class RobotsFile:
         return verdict, verdict
 
 
+class SitemapSkipped(CommandError):  # noqa: N818  The name shows what became of the sitemap.
+    """Raised for a sitemap that a crawl would not request, because of the host of its URL."""
+
+
 class RobotsFiles(Protocol):
     """An object that fetches robots.txt files and sitemaps. `World.run` passes it to `work`."""
 
@@ -83,10 +87,17 @@ class RobotsFiles(Protocol):
         whose entry in the storage is too old.
         """
 
-    async def body_of(self, url: str) -> bytes:
+    async def body_of(self, url: str, listed_at: str | None) -> bytes:
         """Fetch a sitemap, and return its bytes.
 
-        Raises CommandError if the sitemap cannot be fetched.
+        Args:
+            url: the URL of the sitemap.
+            listed_at: the URL of the sitemap index that lists the sitemap; None if the user named
+                the sitemap or a file that leads to it.
+
+        Raises:
+            SitemapSkipped: a crawl would not request the sitemap.
+            CommandError: the sitemap cannot be fetched.
         """
 
 

@@ -50,6 +50,47 @@ class _SitemapSkipped(IgnoreRequest):
     """Raised for a sitemap that is skipped because of its URL. It has already been counted."""
 
 
+async def check_request(request: Request, check: UrlCheck, timeout_secs: float) -> None:
+    """Check the URL of a request for a sitemap that a file lists, or that a redirect leads to.
+
+    If the user named the sitemap, and no redirect led to it, the request is not checked.
+
+    Args:
+        request: the request. `meta.SITEMAP` in its meta shows which file lists the sitemap.
+        check: how the crawl checks URLs.
+        timeout_secs: how many seconds the look-up of a host may take.
+
+    Raises:
+        Skipped: the crawl must not request the URL.
+    """
+    finder = found_at(request)
+    if not finder:
+        return
+    check.listed(request.url)  # After a redirect, the host may be invalid.
+    check.check_host(request.url, request.meta.get(SITEMAP, {}).get("robotstxt"))
+    check_machine(request.url, finder)
+    if not check.denies_private:
+        return
+    try:
+        is_inside = await within(timeout_secs, leads_inside(request.url, finder))
+    except TimeoutError:  # An unknown address may be private.
+        is_inside = True
+    if is_inside:
+        raise Skipped("skipped/private", request.url)
+
+
+def found_at(request: Request) -> str | None:
+    """Return the URL at which the URL of a request for a sitemap was found.
+
+    This is the URL that redirected to it, or the URL of the file that lists it; None if the user
+    named the sitemap.
+    """
+    source = request.meta.get(SITEMAP, {})
+    listed_at: str | None = source.get("index", source.get("robotstxt"))
+    urls: list[str | None] = request.meta.get("redirect_urls", [listed_at])
+    return urls[-1]
+
+
 class SitemapSpiderMiddleware(BaseSpiderMiddleware):
     """Checks the requests that a SitemapSpider makes from sitemaps and robots.txt files.
 
@@ -179,44 +220,14 @@ class SitemapDownloaderMiddleware:
         Raises:
             IgnoreRequest: the crawl must not request this URL. The sitemap is counted and logged.
         """
-        source = request.meta.get(SITEMAP, {})
-        if not source and not reads_sitemap(self.crawler, request):
-            return
-        listed_at = source.get("index", source.get("robotstxt"))
-        found_at = request.meta.get("redirect_urls", [listed_at])[-1]
-        if not found_at:  # No file lists the sitemap, and no redirect has led to it.
+        if not request.meta.get(SITEMAP) and not reads_sitemap(self.crawler, request):
             return
         try:
-            self._check.listed(request.url)  # After a redirect, the host may be invalid.
-            self._check.check_host(request.url, source.get("robotstxt"))
-            check_machine(request.url, found_at)
-            await self._check_address(request.url, found_at)
+            await check_request(request, self._check, self._settings.timeout_secs)
         except Skipped as skipped:
             add_to_stat(self.crawler, skipped.stat)
-            logger.info("%s: %s", found_at, skipped)
+            logger.info("%s: %s", found_at(request), skipped)
             raise _SitemapSkipped(str(skipped)) from None
-
-    async def _check_address(self, url: str, found_at: str) -> None:
-        """Check that `url` does not lead from a public host to a private address.
-
-        This is checked only with GBOT_ROBOTS_DENY_PRIVATE.
-
-        Args:
-            url: the URL of a sitemap.
-            found_at: the URL of the file that lists the sitemap, or of the redirect to it.
-
-        Raises:
-            Skipped: the host of `url` has a private address, or the look-up takes too long. The
-                stat is "skipped/private".
-        """
-        if not self._check.denies_private:
-            return
-        try:
-            is_inside = await within(self._settings.timeout_secs, leads_inside(url, found_at))
-        except TimeoutError:  # The address is unknown, so it may be private.
-            is_inside = True
-        if is_inside:
-            raise Skipped("skipped/private", url)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Count a sitemap that has an error status, or shorten a robots.txt for the spider.

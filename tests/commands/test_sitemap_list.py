@@ -8,7 +8,7 @@ import pytest
 
 from ..support.command import Run, jsonl, run, run_here
 from ..support.rows import row, table
-from ..support.web import Reply, Site
+from ..support.web import Content, Reply, Site, redirect
 
 ROBOTS = b"user-agent: *\ndisallow: /cart/\ndisallow: /hidden\n"
 HOST = "https://shop.example"
@@ -166,3 +166,59 @@ def test_missing_file_of_an_index_is_fetched(tmp_path: Path) -> None:
         (tmp_path / "robots.txt").write_bytes(ROBOTS)
         ended = run(*AUDIT, "--urls", "index.xml", cwd=tmp_path)
     assert (ended.status, [json.loads(line)["*"] for line in ended.out.splitlines()]) == (0, [1])
+
+
+PUBLIC = "http://public.example"
+ON_THE_MACHINE = ("http://localhost/1.xml", "http://127.1/2.xml", "http://[::1]/3.xml")
+PRIVATE = "http://10.0.0.1/4.xml"
+
+
+@table(
+    "setting, skipped",
+    row("default", (), ON_THE_MACHINE),
+    row(
+        "private-addresses-denied",
+        ("-s", "GBOT_ROBOTS_DENY_PRIVATE=True"),
+        (*ON_THE_MACHINE, PRIVATE),
+    ),
+)
+def test_public_sitemap_does_not_lead_to_the_machine_itself(
+    setting: tuple[str, ...], skipped: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The public site is reached through a proxy, which records all that the command requests."""
+    robots_txt = f"{PUBLIC}/robots.txt"
+    all_listed = (ON_THE_MACHINE[0], ON_THE_MACHINE[2], PRIVATE, f"{PUBLIC}/a.xml")
+    web: dict[str, Content] = {
+        robots_txt: ROBOTS,
+        f"{PUBLIC}/index.xml": index(f"{PUBLIC}/moved.xml", *all_listed),
+        f"{PUBLIC}/moved.xml": redirect(ON_THE_MACHINE[1]),
+        f"{PUBLIC}/a.xml": pages("/a", host=PUBLIC),
+        "*": pages("/b", host=PUBLIC),
+    }
+    with Site(web) as proxy:
+        env = {"http_proxy": proxy.url(""), "no_proxy": ""}
+        words = ("audit", "--urls", f"{PUBLIC}/index.xml", "--format", "jsonl", *setting)
+        ended = run(*words, cwd=tmp_path, env=env)
+        asked = set(proxy.paths())
+    own = {f"{PUBLIC}/{name}" for name in ("robots.txt", "index.xml", "moved.xml", "a.xml")}
+    others = set() if PRIVATE in skipped else {PRIVATE, "http://10.0.0.1/robots.txt"}
+    assert asked == own | others
+    assert ended.status == 2, "because the list is not complete"
+    for url in skipped:
+        assert [line for line in ended.err.splitlines() if "skipped by" in line and url in line]
+
+
+def test_user_may_name_a_sitemap_that_leads_to_the_machine_itself(tmp_path: Path) -> None:
+    moved = redirect("http://127.0.0.1/2.xml")
+    there = pages("/a", host="http://localhost")
+    web: dict[str, Content] = {
+        "http://localhost/1.xml": moved,
+        "http://127.0.0.1/2.xml": there,
+        "*": Reply(404),
+    }
+    with Site(web) as proxy:
+        env = {"http_proxy": proxy.url(""), "no_proxy": ""}
+        (tmp_path / "index.xml").write_bytes(index("http://localhost/1.xml"))
+        words = ("audit", "--urls", "index.xml", "--format", "jsonl")
+        ended = run(*words, cwd=tmp_path, env=env)
+    assert (ended.status, answers(ended)) == (0, {"a": 1})
