@@ -12,6 +12,7 @@ import scrapy
 from hypothesis import HealthCheck, settings
 
 from .support.crawls import DOWNLOAD_HANDLERS, QUIET, download_with
+from .support.forks import FORKS
 from .support.reactors import ALWAYS_HAS_A_REACTOR
 from .support.redis_server import NO_TLS, NO_VALKEY
 from .support.web import Site
@@ -65,6 +66,10 @@ def pytest_configure(config: pytest.Config) -> None:
         QUIET["TWISTED_REACTOR"] = None  # take the reactor that is installed, not Scrapy's default
         # The lane with the asyncio reactor runs them.
         MAY_BE_SKIPPED_IN_CI.extend(["needs the asyncio reactor", "needs asyncio"])
+
+
+def pytest_sessionfinish() -> None:
+    FORKS.end()
 
 
 @pytest.fixture(autouse=True)

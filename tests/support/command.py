@@ -23,6 +23,7 @@ from scrapy_gbot_robots.commands.command import main
 from scrapy_gbot_robots.commands.project_crawl import world_of
 
 from . import processes
+from .forks import FORKS, can_fork
 
 COMMAND = [sys.executable, "-m", "scrapy_gbot_robots"]
 IN_PROJECT = [sys.executable, "-m", "scrapy", "robots"]
@@ -52,14 +53,22 @@ def run(
     command: list[str] | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Run:
-    """Run the command in a process to its end. A traceback in its output fails the test."""
+    """Run the command in a process to its end. A traceback in its output fails the test.
+
+    The process is a fork where a fork can do it (see forks.py).
+    """
     own = COMMAND
     if (cwd / "scrapy.cfg").exists():
         own = IN_PROJECT
     whole = [*(command or own), *arguments]
-    done = processes.run(whole, cwd, environment(**(env or {})), stdin.decode())
-    assert "Traceback" not in done.stdout + done.stderr, done.stderr
-    return Run(done.returncode, done.stdout, done.stderr)
+    whole_env = environment(**(env or {}))
+    if (command or own) in (COMMAND, IN_PROJECT) and can_fork(whole_env):
+        ended = Run(*FORKS.run(whole[2], whole[3:], cwd, whole_env, stdin.decode()))
+    else:
+        done = processes.run(whole, cwd, whole_env, stdin.decode())
+        ended = Run(done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in ended.out + ended.err, ended.err
+    return ended
 
 
 def run_here(*arguments: str, cwd: Path, stdin: bytes = b"") -> Run:
