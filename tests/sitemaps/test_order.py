@@ -58,11 +58,11 @@ async def test_pages_are_crawled_before_all_sitemaps_of_an_index_are_read(
     if scrapy.version_info < (2, 15):
         pytest.skip("this Scrapy has no such order: it reads all sitemaps first, also by itself")
     place = neighbour if is_elsewhere else site
-    serve_index(site, place, number=50, pages=20)
+    serve_index(site, place, number=50, pages=10)
     start: dict[str, Any] = {"start_urls": [site.url()]}
     if spider is Hosts:
         start = {"hosts": [site.url()], "sitemap_scope": "any"}
-    crawler = await crawl_until(lambda c: len(parsed(c)) >= 100, stop, spider, SETTINGS, **start)
+    crawler = await crawl_until(lambda c: len(parsed(c)) >= 50, stop, spider, SETTINGS, **start)
     assert "robotstxt/forbidden" not in stats(crawler)
     sitemaps = [path for path in place.paths() if path.endswith(".xml")]
     assert len(sitemaps) < 25  # The wrong order reads all 50.
@@ -105,21 +105,21 @@ def serve_files(site: Site, number: int, pages: int, place: Site | None = None) 
 
 @table(
     "settings, least, most",
-    ({}, 0, 150),  # 20 of pages, and those of the files that were begun when there were none
-    (FIFO, 0, 150),
-    (ACROSS_HOSTS, 0, 200),
-    (TWO_FILES, 150, 400),  # the first of three is read to its end all the same
-    (NO_FILE, 0, 1_000),
-    ({"GBOT_ROBOTS_SITEMAPS_AHEAD": 0}, 400, 1_000),
-    ({"GBOT_ROBOTS_SITEMAPS_AHEAD": 1}, 0, 150),
+    ({}, 0, 60),  # 8 of pages, and those of the files that were begun when there were none
+    (FIFO, 0, 60),
+    (ACROSS_HOSTS, 0, 80),
+    (TWO_FILES, 60, 160),  # the first of three is read to its end all the same
+    (NO_FILE, 0, 400),
+    ({"GBOT_ROBOTS_SITEMAPS_AHEAD": 0}, 160, 400),
+    ({"GBOT_ROBOTS_SITEMAPS_AHEAD": 1}, 0, 60),
 )
 @as_scrapy_runs_it
 async def test_files_are_read_on_only_while_few_pages_wait(
     settings: dict[str, Any], least: int, most: int, site: Site
 ) -> None:
-    listed = serve_files(site, number=3, pages=200)
+    listed = serve_files(site, number=3, pages=80)
     queue = Queue()
-    settings = {**SETTINGS, "GBOT_ROBOTS_SITEMAPS_AHEAD": 20, **settings}
+    settings = {**SETTINGS, "GBOT_ROBOTS_SITEMAPS_AHEAD": 8, **settings}
     hears = {signals.response_received: queue.look}
     (crawler,) = await together(crawl(Hosts, settings, hears=hears, hosts=[site.url()]))
     assert set(parsed(crawler)) == listed
@@ -180,15 +180,15 @@ async def test_crawl_that_closes_while_files_wait_ends(ahead: int, site: Site) -
 async def test_nothing_is_lost_if_a_crawl_with_a_queue_on_disk_closes_while_files_are_read(
     ahead: int, site: Site, tmp_path: Path
 ) -> None:
-    listed = serve_files(site, number=3, pages=200)
+    listed = serve_files(site, number=3, pages=80)
     settings = {**SETTINGS, "GBOT_ROBOTS_SITEMAPS_AHEAD": ahead, "JOBDIR": str(tmp_path)}
     come = lambda crawler: len(parsed(crawler)) >= 5  # noqa: E731
     first = await crawl_until(come, stop, Hosts, settings, hosts=[site.url()])
     (second,) = await together(crawl(Hosts, settings, hosts=[site.url()]))
-    assert len(parsed(first)) < 600
+    assert len(parsed(first)) < 240
     assert set(parsed(first)) | set(parsed(second)) == listed
     pages = [path for path in site.paths() if path.count("/") == 2]
-    assert len(pages) == len({*pages}) == 600
+    assert len(pages) == len({*pages}) == 240
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -210,7 +210,7 @@ async def test_random_sites_lose_no_page_whatever_the_queue_and_bound(
                     site.pages[path] = Reply(404)
                     continue
                 owner = chance.choice(sites)
-                pages = [owner.url(f"/p/{chance.randrange(200)}") for _ in range(40)]
+                pages = [owner.url(f"/p/{chance.randrange(100)}") for _ in range(20)]
                 site.pages[path] = xml(urlset(*pages))
                 listed |= {*pages}
             site.pages["/index.xml"] = xml(index(*map(site.url, files)))
