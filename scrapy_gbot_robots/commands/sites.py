@@ -20,7 +20,7 @@ from ..policy.outages import REFUSALS, Copy, Decision, Entry, Kind, State, span
 from ..policy.overrides import Override
 from ..policy.verdicts import judge_url
 
-# This takes the place of a copy if there is none.
+# If a site has no copy of a robots.txt, this empty one is used.
 _NO_COPY = Copy(Kind.NONE, 0, "", b"", False, "", 0.0, 0.0)
 
 

@@ -117,7 +117,10 @@ class RoomAsQueue:
 
 
 class Front:
-    """A mixin that comes before the user's scheduler class in `__mro__`."""
+    """The front, as a mixin for the user's scheduler class.
+
+    It comes before that class in `__mro__`, so Scrapy's engine calls the methods of the front.
+    """
 
     _room: Room | None = None  # None if the crawl does not obey robots.txt, or is not open.
     _crawler: Any = None
