@@ -198,7 +198,9 @@ class SitemapList:
         if path is None and not url.lower().startswith(("http://", "https://")):
             self.troubles.append(f"{shown(url)}: not an absolute http or https URL")
             return
-        listed_at = index.where if index.path is None else None
+        listed_at = None
+        if index.path is None:
+            listed_at = index.where
         self._waiting.append(_Sitemap(url, path, listed_at))
 
     def _file_of(self, url: str) -> Path | None:

@@ -185,7 +185,9 @@ def refusal(
     refused = [purpose for purpose in purposes if word_on(purpose, stated) == REFUSED]
     if not refused:
         return None
-    where = f" (line {', '.join(map(str, stated.lines))})" if stated.lines else ""
+    where = ""
+    if stated.lines:
+        where = f" (line {', '.join(map(str, stated.lines))})"
     return Verdict(allowed=False, rule=None, reason=f"{who} refuses {', '.join(refused)}{where}")
 
 
