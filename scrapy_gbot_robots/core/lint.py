@@ -451,7 +451,9 @@ def _on_parameters(rules: Sequence[Rule]) -> Iterator[Finding]:
     alone = [place for name, place in firsts.items() if name not in elsewhere]
     if alone:
         line, text = alone[0]
-        more = f" (also in {len(alone) - 1} more rules)" if alone[1:] else ""
+        more = ""
+        if alone[1:]:
+            more = f" (also in {len(alone) - 1} more rules)"
         what, how = shown(f"?{text}"), shown(f"&{text}")
         yield finding(line, "first parameter", what=what, how=how, more=more)
 
@@ -473,9 +475,9 @@ def _on_sitemaps(robotstxt: RobotsTxt, site: Origin | None) -> Iterator[Finding]
         if not (site is not None and origin.host in hosts) and _NOT_PUBLIC.fullmatch(origin.host):
             yield finding(line, "sitemap on no public host", host=origin.host)
     if len(hosts) == 1:
-        unknown_site = (
-            "" if site is not None else f", if this is the robots.txt of {shown(next(iter(hosts)))}"
-        )
+        unknown_site = ""
+        if site is None:
+            unknown_site = f", if this is the robots.txt of {shown(next(iter(hosts)))}"
         own = [(line, url) for line, url, origin in listed if origin.host in hosts]
         yield from _on_own_sitemaps(robotstxt, own, unknown_site)
 
