@@ -214,7 +214,10 @@ class _ErrandSpider(Spider):
 
 
 class _SitemapCheck:
-    """Checks the URLs of sitemaps as a crawl does, also after a redirect."""
+    """A downloader middleware that checks the URLs of sitemaps as a crawl does.
+
+    It gets each request of a redirect, so it also checks the URL to which a redirect leads.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         self._settings = GbotSettings.of(crawler.settings)

@@ -70,7 +70,7 @@ class SitemapList:
         self.names = [URL]
         self.left_out = 0
         self._listed: list[str] = []
-        self._skipped: set[str] = set()  # URLs
+        self._skipped: set[str] = set()  # The URLs that a crawl would not request.
         self.troubles: list[str] = []
         self._name = name
         self._body = b""
