@@ -20,6 +20,7 @@ from scrapy.exceptions import DontCloseSpider
 
 from ..concurrency import Background, run_in_thread
 from ..core.changes import changes
+from ..core.crawlers import UserAgent
 from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..engine import pull_soon
@@ -374,3 +375,9 @@ def tell_of(overrides: Overrides) -> None:
         logger.warning("%s", text)
     if in_force:
         logger.info("%s", in_force)
+
+
+def tell_of_others(overrides: Overrides, user_agent: UserAgent) -> None:
+    """Warn of overrides whose own rules are for other crawlers than `user_agent`."""
+    for text in overrides.for_other_crawlers(time.time(), user_agent):
+        logger.warning("%s", text)

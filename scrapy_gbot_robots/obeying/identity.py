@@ -124,6 +124,12 @@ class CrawlerIdentity:
             return self._of_all
         return _agent_named(self._name_of(request))
 
+    def of_crawl(self, spider: Spider) -> UserAgent:
+        """Return the user agent of the requests that do not name another one themselves."""
+        if self._of_all is not None:
+            return self._of_all
+        return _agent_named(of_project(self._crawler.settings, spider).text)
+
     def tokens(self, request: Request) -> frozenset[str]:
         """Return the product tokens of the user agent of `request`, in lower case.
 

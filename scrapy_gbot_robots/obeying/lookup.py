@@ -39,7 +39,7 @@ from ..policy.overrides import Override, read_overrides
 from ..settings import GbotSettings
 from ..storage.client import StorageClient
 from .answer import AnswerCache, CachedAnswer, Source, answer_of, failed_look_up
-from .events import CrawlEvents, tell_of
+from .events import CrawlEvents, tell_of, tell_of_others
 
 # A thread reads longer bodies. A hostile body of this size takes 8 ms to read, an ordinary one less
 # than 1 ms.
@@ -128,6 +128,10 @@ class Lookup:
         if override is None or override.replaces:
             return None
         return override
+
+    def warn_of_overrides(self, user_agent: UserAgent) -> None:
+        """Warn of overrides whose own rules are for other crawlers than `user_agent`."""
+        tell_of_others(self._overrides, user_agent)
 
     def last(self, origin: Origin) -> CachedAnswer | None:
         """Return the last answer for `origin` in memory, even if it is no longer good."""

@@ -449,6 +449,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 several,
             )
         self.identity.start(spider, self)
+        self._lookup.warn_of_overrides(self.identity.of_crawl(spider))
         after_failed_way(self.crawler, self._end_way)
         # The project's own code may exempt requests that `is_subject_to_robots` does not exempt,
         # either in a subclass of this middleware or in a middleware that comes before it.

@@ -23,6 +23,7 @@ from math import inf
 from socket import inet_aton, inet_ntoa
 from typing import Any
 
+from ..core.crawlers import UserAgent, agents_heeded
 from ..core.patterns import LENGTH_BITS, NO_PATTERNS, NO_RULE, Patterns
 from ..core.remarks import ERROR
 from ..core.robots import RobotsTxt, groups_of
@@ -197,6 +198,25 @@ class Overrides(dict[str, Override]):
                 f'what the robots.txt allows, write "allow": {shown(paths)} in place of "rules". '
                 'If all of it is meant, write "rules": "ignore"'
             )
+
+    def for_other_crawlers(self, now: float, user_agent: UserAgent) -> Iterator[str]:
+        """Yield a warning for each override whose own rules have no group for `user_agent`.
+
+        These rules replace the site's rules, so the whole site is allowed. Only overrides that are
+        in force at `now` are checked. `now` is in seconds since the epoch.
+        """
+        if not agents_heeded(user_agent):
+            return  # This crawler ignores all groups.
+        for override in self.values():
+            if override.robotstxt is None or override.ends_at <= now:
+                continue
+            if override.robotstxt.verdict("/", user_agent).group is None:
+                yield (
+                    f"{SETTING}: the rules for {shown(override.key)!r} have no group for "
+                    f"{shown(user_agent.name or '*')}, the user agent of this crawl, so this crawl "
+                    "may fetch all of it, whatever its robots.txt forbids. Write the rules below "
+                    '"User-agent: *". If all of it is meant, write "rules": "ignore"'
+                )
 
 
 def _listed(words: str, lines: list[str]) -> str:

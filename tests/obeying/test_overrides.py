@@ -17,6 +17,7 @@ from scrapy_gbot_robots.signals import override_used
 
 from ..support.clock import DAY, Clock
 from ..support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, own_warnings, pages, stats
+from ..support.rows import row, table
 from ..support.sitemap_web import Hosts
 from ..support.visits import visiting
 from ..support.web import Reply, Site
@@ -299,3 +300,25 @@ async def test_rules_that_forbid_nothing_are_warned_of_at_the_start(log: Any) ->
     (text,) = own_warnings(log)
     assert '"allow": ["/internal/feed/"]' in text
     assert '"ignore"' in text
+
+
+@table(
+    "settings, is_told",
+    row("default", {}, True),
+    row("named", {"ROBOTSTXT_USER_AGENT": "otherbot"}, False),
+    row("asked-as", {"GBOT_ROBOTS_USER_AGENTS": ["a-bot", "otherbot"]}, False),
+)
+@in_reactor
+async def test_rules_for_other_crawlers_alone_are_warned_of_at_the_start(
+    settings: dict[str, Any], is_told: bool, log: Any
+) -> None:
+    rules = "User-agent: otherbot\nDisallow: /cart"
+    overrides = {"127.0.0.1": {"rules": rules, "reason": "mail of the owner"}}
+    with Site({"*": b"ok"}) as site:
+        settings = {**settings, "GBOT_ROBOTS_OVERRIDES": overrides}
+        crawler = await crawl(Pages, settings, urls=[site.url("/cart")])
+    assert len(pages(crawler).crawled) == is_told
+    warnings = [each for each in own_warnings(log) if "OVERRIDES" in each]
+    assert len(warnings) == is_told
+    for text in warnings:
+        assert "have no group for testbot" in text

@@ -306,6 +306,30 @@ def test_open_rules_that_have_run_out_are_not_told_again() -> None:
     assert not [*read({"a.example": rules}).open_by_mistake(2 * 86_400.0)]
 
 
+@table(
+    "rules, user_agent, is_told",
+    ("User-agent: otherbot\nDisallow: /x", "mybot/1.0", True),
+    ("User-agent: otherbot\nDisallow: /x", "Otherbot/2.0", False),
+    ("User-agent: otherbot\nDisallow: /x\n\nUser-agent: *\nDisallow: /y", "mybot", False),
+    ("User-agent: otherbot\nUser-agent: mybot\nDisallow: /x", "mybot", False),
+    ("User-agent: googlebot\nDisallow: /x", "Googlebot-Image", False),
+    ("User-agent: *\nDisallow: /x", "AdsBot-Google", True),
+    ("User-agent: *\nDisallow: /x", "Google-Safety", False),
+    ("User-agent: otherbot\nDisallow: /x", "", True),
+)
+def test_rules_for_other_crawlers_alone_are_told(
+    rules: str, user_agent: str, is_told: bool
+) -> None:
+    overrides = read({"a.example": {"rules": rules, "reason": "mail"}, "b.example": IGNORE})
+    told = [*overrides.for_other_crawlers(0.0, UserAgent.of(user_agent))]
+    assert len(told) == is_told
+    for text in told:
+        assert text.startswith("GBOT_ROBOTS_OVERRIDES: the rules for 'a.example' have no group for")
+        assert UserAgent.of(user_agent).name in text
+    ended = read({"a.example": {"rules": rules, "reason": "mail", "until": "1970-01-01"}})
+    assert not [*ended.for_other_crawlers(2 * 86_400.0, UserAgent.of(user_agent))]
+
+
 def test_paths_are_listed_at_the_start() -> None:
     value = {"a.example": {"allow": ["/feed/", "/*.json$"], "reason": "mail"}}
     _, in_force = read(value).in_words(0.0)
