@@ -98,11 +98,12 @@ class Addon:
         contains how the crawl obeys robots.txt.
         """
         for setting, component, _ in COMPONENTS:
-            configured = settings.getdict(setting)
-            ours = [name for name, at in configured.items() if at is not None]
-            ours = [name for name in ours if _is_derived(_loaded(name), component)]
-            if ours:
-                _keep_priority(settings, setting, {**configured, **dict.fromkeys(ours)})
+            places = settings.getdict(setting)
+            for name in places:
+                if _is_derived(_loaded(name), component):
+                    places[name] = None
+            if places != settings.getdict(setting):
+                _keep_priority(settings, setting, places)
         middlewares = settings.getdict("DOWNLOADER_MIDDLEWARES")
         for name, at in [*middlewares.items()]:
             if at is None or not _is_derived(_loaded(name), GbotRobotsTxtMiddleware):

@@ -73,7 +73,7 @@ _PRODUCT = re.compile(rf"({_TOKEN})(/\S*)?")
 # In a comment, a backslash and a character are a quoted pair, which means the character (RFC 9110
 # 5.6.4 and 5.6.5). A parenthesis in a quoted pair does not begin or end a comment.
 _BRACKET = re.compile(r"(\\.|[()])")
-_SEPARATORS = frozenset("();,")  # In a quoted pair, they are part of a text and not of a name.
+_NO_SEPARATORS = str.maketrans("();,", "    ")  # In a quoted pair, they do not separate names.
 _COMPATIBLE = re.compile(r"compatible(?![\w-])[\s:-]*", re.IGNORECASE)
 # The address of the operator after a name in a comment, as in "(mybot +https://example.com/bot)".
 _ADDRESS = re.compile(r"(?<!\s)\s+\+?(?:https?://|www\.)\S*\Z", re.IGNORECASE)
@@ -286,7 +286,8 @@ def _parts_of(header: str) -> tuple[str, list[str]]:
         if piece == ")" and len(around) > 1:
             around.pop()
         if piece.startswith("\\") and len(around) > 1:
-            piece = " " if piece[1] in _SEPARATORS else piece[1]  # noqa: PLW2901
+            around[-1].append(piece[1].translate(_NO_SEPARATORS))
+            continue
         around[-1].append(piece.replace(")", " "))
     for comment in around[1:]:
         beside += [" ", *comment]

@@ -339,7 +339,9 @@ class Exchange:
     def denied_login(self) -> str:
         """The reply of an FTP server that did not accept the login; "" in all other cases."""
         reply = self.ftp_reply
-        return reply if reply.startswith(_NOT_LOGGED_IN) else ""
+        if reply.startswith(_NOT_LOGGED_IN):
+            return reply
+        return ""
 
     def ftp_outcome(self, url: str, settings: GbotSettings) -> Outcome:
         """Return the outcome of a fetch that ended with an error reply of an FTP server.
@@ -465,7 +467,9 @@ def _ftp_reply_in(text: str) -> str:
     lines = [text.strip("[]'\"")]
     # A cut text, or the text of another handler's exception, is not the representation of a list.
     with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-        lines = [*map(str, literal_eval(text))] or lines
+        lines = [*map(str, literal_eval(text))]
+    if not lines:
+        return ""
     code = _FTP_CODE.match(lines[-1])
     if code is None:
         return ""
