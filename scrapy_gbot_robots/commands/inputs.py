@@ -177,7 +177,8 @@ def versions(names: Sequence[str], world: World, err: Terminal) -> list[RobotsFi
     Args:
         names: for each version, the path of a file, a URL of a site, or "-" for standard input.
         world: the world of the sub-command.
-        err: the stream for notes. A note is written if a file does not look like a robots.txt.
+        err: the stream for notes. A note is written if a file does not look like a robots.txt, or
+            if everything on a site is allowed because the server sent no rules.
 
     Raises:
         CommandError: a version cannot be read or fetched, or is an archive or compressed. Or two
@@ -204,6 +205,9 @@ def versions_among(
                     f"{version.where}: there are no rules to read; "
                     f"GBOT_ROBOTS_ACCESS_DENIED disallows the whole site: {version.decision.why}"
                 )
+            if not version.has_rules:
+                why = f"there are no rules, so everything is allowed: {version.decision.why}"
+                err.say((f"note: {version.where}: {why}", "warning"))
             continue
         if version.body.startswith(_ARCHIVES):
             raise CommandError(

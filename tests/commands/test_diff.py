@@ -60,6 +60,27 @@ def test_site_that_the_settings_refuse_has_no_rules_to_read(line: str, files: Pa
     assert ended.err.endswith(f"{site.url('/robots.txt')}: {why}")
 
 
+@table("line", "diff {} old.txt", "agents {}/x", "test expected.txt --robots {}")
+def test_note_names_a_site_that_sent_no_rules(line: str, files: Path) -> None:
+    (files / "expected.txt").write_text("allow * /x")
+    page = Reply(200, b"<!doctype html><title>Shop</title>", {"Content-Type": "text/html"})
+    for reply, why in (
+        (Reply(401), "HTTP 401"),
+        (Reply(404), "HTTP 404"),
+        (page, "HTTP 200; no rules: it is a web page"),
+    ):
+        with Site({"*": reply}) as site:
+            ended = run(*line.format(site.url()).split(), cwd=files)
+        url = site.url("/robots.txt")
+        note = f"note: {url}: there are no rules, so everything is allowed: {why}\n"
+        assert ended.err.count(note) == 1
+
+
+def test_no_note_is_about_an_empty_robots_txt(files: Path) -> None:
+    with Site({"/robots.txt": ""}) as site:
+        assert "note" not in run("agents", site.url("/x"), cwd=files).err
+
+
 def test_programs_get_an_object_a_line(files: Path) -> None:
     everyone, mybot = jsonl(run_here("diff", "old.txt", "new.txt", "--json", cwd=files).out)
     assert (everyone["user_agents"], everyone["full_disallow"]) == (["*"], True)
