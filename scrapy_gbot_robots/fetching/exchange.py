@@ -89,9 +89,10 @@ AUTHORISED = "_auth_proxy"
 _NAMES = {
     Failure.DNS: "CannotResolveHostError DNSLookupError",
     Failure.REFUSED: "ConnectionRefusedError DownloadConnectionRefusedError ConnectError",
-    # The last two names are from aiohttp and httpx.
-    Failure.RESET: "ConnectionLost ConnectionDone ConnectionResetError "
-    "ServerDisconnectedError ReadError",
+    # The last four names are from aiohttp, httpx and the module ssl. The last two are subclasses of
+    # SSLError.
+    Failure.RESET: "ConnectionLost ConnectionDone ConnectionResetError ConnectionAbortedError "
+    "BrokenPipeError ServerDisconnectedError ReadError SSLEOFError SSLZeroReturnError",
     Failure.TIMEOUT: "DownloadTimeoutError TimeoutError TCPTimedOutError UserTimeoutError",
     # The last name is from h2.
     Failure.TRUNCATED: "ResponseDataLossError _DataLoss PotentialDataLoss InvalidBodyLengthError",
@@ -138,6 +139,7 @@ _NO_PROTOCOL = "no application protocol"
 # These failures happen before there is a connection. If the request has a proxy, they mean that the
 # handler could not connect to the proxy.
 _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
+_AFTER_ACCEPTING = {Failure.TLS, Failure.RESET}
 _MOST_CAUSES = 10  # In a chain of exceptions (`__cause__`), only the first 10 are examined.
 _DETAIL_CHARS = 1000
 # The codes with which FTP servers do not accept a login. 530 is in RFC 959 4.2.2; 430 is not, but
@@ -523,10 +525,11 @@ def _failure_in(meanings: Sequence[Failure]) -> Failure:
     first = meanings[0]
     if Failure.PROXY in meanings:
         return Failure.PROXY
-    # If a server accepts the connection and then sends a TLS alert, some handlers raise the same
-    # exception as for a refused connection. Only the cause of the exception shows the difference.
-    if first is Failure.REFUSED and Failure.TLS in meanings:
-        return Failure.TLS
+    # If a server accepts the connection, and then sends a TLS alert or closes the connection, some
+    # handlers raise the same exception as for a refused connection. Only the cause of the exception
+    # shows the difference.
+    if first is Failure.REFUSED:
+        return next(filter(_AFTER_ACCEPTING.__contains__, meanings), first)
     return first
 
 

@@ -53,7 +53,20 @@ class UnspeakableError(Exception):
     row("S2.20-dns", twisted.DNSLookupError(), Failure.DNS),
     row("S2.20-refused", twisted.ConnectionRefusedError(), Failure.REFUSED),  # type: ignore[no-untyped-call]
     row("S2.20-lost", twisted.ConnectionLost(), Failure.RESET),
-    row("in-no-table", BrokenPipeError(), Failure.OTHER),
+    row("in-no-table", ArithmeticError(), Failure.OTHER),
+    row("S2.20-broken-pipe", BrokenPipeError(), Failure.RESET),
+    row("S2.20-aborted", ConnectionAbortedError(), Failure.RESET),
+    row(
+        "reset-called-refused",
+        with_cause(named("DownloadConnectionRefusedError")(), BrokenPipeError()),
+        Failure.RESET,
+    ),
+    row(
+        "really-refused",
+        with_cause(named("DownloadConnectionRefusedError")(), ConnectionRefusedError()),
+        Failure.REFUSED,
+    ),
+    row("S2.22-end-in-a-handshake", ssl.SSLEOFError(), Failure.RESET),
     row("S2.20-reset", ConnectionResetError(), Failure.RESET),
     row("S2.20-time-out", TimeoutError(), Failure.TIMEOUT),
     row("S2.20-time-out-of-tcp", twisted.TCPTimedOutError(), Failure.TIMEOUT),  # type: ignore[no-untyped-call]
