@@ -24,7 +24,8 @@ Lane: TypeAlias = Sequence[Check]
 HOME = Path(__file__).parent.parent
 PYTHON = (sys.executable, "-m")
 PURE = ("tests/core", "tests/policy")  # their tests cover every branch of the rooms they are for
-SIDE_BY_SIDE = ("-n", "4", "--dist", "worksteal")  # crawls mostly wait
+# Crawls mostly wait. Each process takes seconds to import and collect the tests, so there are few.
+SIDE_BY_SIDE = ("-n", "3", "--dist", "worksteal")
 NOT_PURE = tuple(f"--ignore={room}" for room in PURE)
 FAST = "not slow and not servers"
 LUCK = f"{FAST} and hypothesis"  # a branch that a lucky example reaches is not covered

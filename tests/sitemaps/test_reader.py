@@ -534,7 +534,7 @@ REPEATED = {
 def test_no_text_holds_the_reactor_for_long(text: str) -> None:
     """The bound has room for a slow machine: what is quadratic takes seconds."""
     body = b"<urlset>" + (text * (2**19 // len(text))).encode()
-    assert min(longest_hold(body) for _ in range(2)) < 0.1
+    assert any(longest_hold(body) < 0.1 for _ in range(2))
 
 
 def longest_hold(body: bytes) -> float:
