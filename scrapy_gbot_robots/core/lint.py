@@ -81,6 +81,8 @@ _NOT_PUBLIC = re.compile(
     r"|undefined|null|none|nan|(?:.+\.)?your-?(?:domain|site|website|host|app|store|shop|blog|name)"
     r"(?:\..+)?"
 )
+# A directive anywhere in a line of a web page, as in "<pre>User-agent: *".
+_DIRECTIVE = re.compile(rb"(?:user-agent|disallow)\s{0,9}:", re.IGNORECASE)
 # The end of a rule that matches a query parameter, such as "*?name=" or "*?begin_". The groups are
 # the separator before the parameter, "?", "&" or "", the name of the parameter, and "=" or "".
 _PARAMETER = re.compile(r"\*([?&]?)([\w.%~\[\]-]+)(?:(=)[^?&=]*|\**)\Z")
@@ -179,9 +181,15 @@ def no_robots_file(body: bytes, robotstxt: RobotsTxt) -> Finding | None:
 
     `robotstxt` is the result of parsing `body`.
     """
-    what = _something_else(body, lines_of(robotstxt))
+    all_lines = lines_of(robotstxt)
+    what = _something_else(body, all_lines)
     if not what:
         return None
+    # Many servers send a web page if the site has no robots.txt. If the page has a directive,
+    # somebody has tried to write rules.
+    has_directive = any(line.kind != UNKNOWN for line in all_lines if not line.flags & EMPTY)
+    if is_web_page(body) and not has_directive and not _DIRECTIVE.search(body):
+        return finding(1, "web page")
     rules = sum(len(group.rules) for group in groups_of(robotstxt))
     return finding(1, "no robots file", what=what, rules=rules)
 

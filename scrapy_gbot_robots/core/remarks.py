@@ -144,6 +144,10 @@ _WORDS = {
         "bad license": "{what}",
     },
     WARNING: {
+        "web page": (
+            "this is a web page, not a robots.txt; crawlers find no rule in it, so they may fetch "
+            "everything; if the site has no robots.txt, let the server answer 404"
+        ),
         "whole site disallowed": (
             '"{rule}" keeps search engines, and all crawlers without a group of their own, away '
             "from the whole site"

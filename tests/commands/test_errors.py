@@ -118,7 +118,11 @@ def test_archive_is_not_read_as_rules_and_other_files_get_a_note(line: str, tmp_
         assert "this is an archive; take the robots.txt files out of it first" in said
     no_rules = "not a robots.txt; number of its lines that are read as rules: 0"
     for body, note, times in (
-        (b"<html><body>Not here</body></html>\n", f"this is a web page, {no_rules}", 1),
+        (
+            b"<html><body>Not here</body></html>\n",
+            "this is a web page, not a robots.txt; crawlers find no rule in it",
+            1,
+        ),
         (
             b'{"url": "http://a/robots.txt", "status": 200}\n',
             f"this is another text, {no_rules}",
