@@ -97,7 +97,10 @@ _CRAWLERS = {
 # The pages of operators about their crawlers, and the day or month of reading each page. For an
 # operator that is missing here, no page is known.
 _PAGES = {
-    "Google": ("https://developers.google.com/crawling/docs/crawlers-fetchers", "2026-09"),
+    "Google": (
+        "https://developers.google.com/crawling/docs/crawlers-fetchers/overview-google-crawlers",
+        "2026-11-28",
+    ),
     "Microsoft": ("https://www.bing.com/webmasters/help", "2026-11"),
     "Apple": ("https://support.apple.com/en-us/119829", "2026-11"),
     "DuckDuckGo": ("https://duckduckgo.com/duckduckgo-help-pages", "2026-11"),
@@ -123,7 +126,10 @@ _PAGES = {
     "Majestic": ("https://mj12bot.com", "2026-11"),
     "Moz": ("https://moz.com/help/moz-procedures/crawlers/dotbot", "2026-11"),
     "Diffbot": ("https://docs.diffbot.com/docs/does-crawl-respect-robotstxt", "2026-11-28"),
-    "Cloudflare": ("https://developers.cloudflare.com/bots", "2026-08"),
+    "Cloudflare": (
+        "https://developers.cloudflare.com/browser-run/reference/automatic-request-headers",
+        "2026-11-28",
+    ),
     "X": ("https://developer.x.com/en/docs/tweets/optimize-with-cards/guides", "2026-11-28"),
 }
 # For these crawlers, a description by another author was read. The value is the day or month of the
@@ -134,9 +140,6 @@ _SECOND_HAND = {
     "meta-webindexer": "2026-11-28",
     "meta-externalads": "2026-11-28",
     "OAI-AdsBot": "2026-10-28",
-    "Google-Agent": "2026-08-19",
-    "Google-GeminiNotebook": "2026-08-19",
-    "CloudflareBrowserRenderingCrawler": "2026-08",
     "Bytespider": "2026-11-28",
     "LinkedInBot": "2026-11-28",
 }
@@ -151,7 +154,8 @@ _DISOBEDIENT = {
     "Google-Agent",
     "Google-GeminiNotebook",
 }
-# For these crawlers, no page is known on which the operator states whether they obey robots.txt.
+# For these crawlers, no page is known on which the operator states whether they always obey
+# robots.txt. Cloudflare only states that its crawler obeys by default.
 _UNSTATED = {"Bytespider", "OAI-AdsBot", "CloudflareBrowserRenderingCrawler", "LinkedInBot"}
 # These crawlers are not in `SEARCH_ENGINES`, because sites often shut them out on purpose: two of
 # them index only images or news, and a large hosting company shuts out the third one by default.

@@ -520,9 +520,9 @@ def test_crawler_that_may_ignore_its_refusal_is_marked(home: Path) -> None:
     ("meta-webindexer", "AI answers", True, True),
     ("meta-externalads", "ads", True, True),
     ("OAI-AdsBot", "ads", None, True),
-    ("CloudflareBrowserRenderingCrawler", "data", None, True),
-    ("Google-Agent", "user-triggered", False, True),
-    ("Google-GeminiNotebook", "user-triggered", False, True),
+    ("CloudflareBrowserRenderingCrawler", "data", None, False),
+    ("Google-Agent", "user-triggered", False, False),
+    ("Google-GeminiNotebook", "user-triggered", False, False),
     ("Bytespider", "AI training", None, True),
 )
 def test_crawlers_are_listed_by_what_their_operators_said_in_autumn_2026(
