@@ -435,6 +435,7 @@ def test_page_needs_nothing_from_elsewhere_and_escapes_everything() -> None:
     assert "default-src 'none'" in html
 
 
+@pytest.mark.slow
 @table(
     "order, rows, arrow",
     row("by-number", "origins.forbidden", ["z", "c", "d", "a", "b"], "ascending"),
@@ -472,6 +473,7 @@ def test_a_click_on_a_title_sorts_and_typing_narrows_a_table(example: Path) -> N
     assert "<tr hidden" not in shown.partition('<table id="rules">')[2].partition("</table>")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_axe_finds_nothing_for_a_keyboard_or_a_screen_reader(dark: bool, example: Path) -> None:
     assert violations(example, example.parent, dark=dark) == ""
