@@ -184,15 +184,13 @@ def _obedience(settings: BaseSettings) -> tuple[int, str]:
     if not settings.getbool("ROBOTSTXT_OBEY"):
         why = "because ROBOTSTXT_OBEY is not True"
         return _level_if_not_obeyed(settings), f"does not obey robots.txt, {why}"
-    places: dict[Any, int | None] = {}
-    for setting in ("DOWNLOADER_MIDDLEWARES_BASE", "DOWNLOADER_MIDDLEWARES"):
-        for name, at in settings.getdict(setting).items():
-            places[_loaded(name)] = at
-    obeying = [
-        cls
-        for cls, at in places.items()
-        if at is not None and _is_derived(cls, RobotsTxtMiddleware)
-    ]
+    # The second method is the one that an older Scrapy uses.
+    with_base = getattr(settings, "get_component_priority_dict_with_base", settings.getwithbase)
+    obeying: list[type] = []
+    for name, at in with_base("DOWNLOADER_MIDDLEWARES").items():
+        cls = _loaded(name)
+        if at is not None and _is_derived(cls, RobotsTxtMiddleware):
+            obeying.append(cls)
     if not obeying:
         why = "because DOWNLOADER_MIDDLEWARES switches Scrapy's RobotsTxtMiddleware off"
         return logging.WARNING, f"does not obey robots.txt, {why}"

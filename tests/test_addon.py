@@ -181,7 +181,6 @@ NOT_OBEYED = (
     ({OfTheUser: 150, RobotsTxtMiddleware: None}, [RobotsTxtMiddleware], ALONE),
     ({OfTheUser: None, STOCK: None}, [], NOT_OBEYED),
     ({STOCK: None}, [], NOT_OBEYED),
-    ({RobotsTxtMiddleware: None}, [], NOT_OBEYED),
     (
         {OfAProject: 100, STOCK: None},
         [OfAProject],

@@ -293,7 +293,7 @@ class Fetcher:
             login = self._ftp_login(request)
             if login is not None:
                 return await send(exchange.secs_left, self._settings.max_bytes, login)
-        if exchange.exceeds_limit and exchange.gets_signals:
+        if exchange.exceeds_limit and (exchange.headers_came or exchange.gets_signals):
             return await send(exchange.secs_left, self._settings.max_bytes, limit=0)
         if exchange.response is None and exchange.headers_came:
             again = await send(secs_left / 2, _STATUS_ONLY)
@@ -452,11 +452,11 @@ class Fetcher:
         exchange = request.meta.get(LISTENER)
         if not isinstance(exchange, Exchange):
             return await send(request)
-        is_scrapys = is_http_of_scrapy(self._crawler, request)
-        exchange.gets_signals = is_scrapys and self._overhearing.is_on_top
         second = self._connections.second(request)
         if second is not None:
             send = second.download_request
+            # These handlers always signal the headers, but only after they have compared the limit.
+            exchange.gets_signals = self._overhearing.is_on_top
         return await exchange.sent(send, request)
 
 
