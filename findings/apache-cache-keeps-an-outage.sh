@@ -1,7 +1,7 @@
 #!/bin/sh
 # Versions: Apache 2.4.71 and Varnish 7.1.1 (Debian 12).
-# Apache 2.4.71 (Debian 12) with mod_cache_disk: a 503 with "Cache-Control: max-age=600", as an application sends that sets this header on
-# all its answers, is stored and served from the cache, after the application is well again. Varnish 7.1.1 (Debian 12) asks each time. The
+# Apache 2.4.71 (Debian 12) with mod_cache_disk: if an application sets "Cache-Control: max-age=600" on all its answers, Apache stores
+# its 503, too, and serves it from the cache after the application has recovered. Varnish 7.1.1 (Debian 12) asks each time. So the
 # robots.txt of a site that was away for a moment stays a 503 for ten minutes.
 # Seen: the origin answers 503 once, then 200. Through Apache: 503, 503, 503; through Varnish: 503, 200, 200.
 set -eu

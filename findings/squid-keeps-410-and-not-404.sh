@@ -1,7 +1,7 @@
 #!/bin/sh
 # Versions: Squid 5.7 (Debian 12).
 # Squid 5.7 (Debian 12): a 404 with "Cache-Control: max-age=60" is not kept, although the header asks for it and RFC 9111 allows it, and a
-# 410 with the same header is. So a site without a robots.txt answers each crawler's request itself, and one that says "gone" does not.
+# 410 with the same header is. So a site without a robots.txt answers each crawler's request itself, and one that answers 410 does not.
 # Seen: of three requests in four seconds, the origin gets at least 3 for the 404, 1 for the 410, and 1 for a 200.
 set -eu
 PATH=$PATH:/usr/sbin
