@@ -98,7 +98,7 @@ def test_crawler_of_next_js_without_rules_shares_the_group_below() -> None:
     row("hexo", "hexo", "mybot", "/admin/", 2),
     row("next-crawler-without-rules", "next", "examplebot", "/admin/", 8),
     row("next-search-engine", "next", "Bingbot", "/admin/", 3),
-    row("nuxt-group-of-two-crawlers", "nuxt", "otherbot", "/shop/tea", 8),
+    row("nuxt-group-of-two-crawlers", "nuxt", "examplebot", "/shop/tea", 8),
     row("wordpress-longer-allow", "wordpress", "mybot", "/wp-admin/admin-ajax.php", 3),
 )
 def test_check_names_the_rule_of_a_generator(
