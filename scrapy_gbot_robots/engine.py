@@ -40,7 +40,7 @@ from collections.abc import Callable, Collection, Container, Coroutine, Iterator
 from contextlib import contextmanager
 from copy import copy
 from functools import cache, partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from scrapy import Request, signals
 from scrapy import __version__ as scrapy_version
@@ -549,28 +549,16 @@ def is_backed_out(crawler: Crawler) -> bool:
     return slot is not None and slot.needs_backout()
 
 
-class Backlog(Protocol):
-    """The requests for pages that wait in the memory of a scheduler.
+def pages_ahead(crawler: Crawler, request: Request) -> int:
+    """Return how many pages wait in the memory of a `RobotsScheduler` for the slot of `request`.
 
-    `RobotsSitemapSpider` stops reading a sitemap file while too many pages wait. The class that
-    implements this interface is in obeying/ahead.py.
-    """
-
-    async def wait(self, request: Request, most: int, file: int) -> bool:
-        """Wait until fewer than `most` pages wait in the download slot of `request`.
-
-        `PagesAhead.wait` in obeying/ahead.py describes the arguments and the result.
-        """
-
-
-def pages_ahead(crawler: Crawler) -> Backlog | None:
-    """Return the pages that wait in the memory of the scheduler.
-
-    Return None if the scheduler is not a `RobotsScheduler`, or if its pages wait on disk.
+    Return 0 if the crawl has a different scheduler, or if requests wait on disk.
     """
     scheduler = getattr(_engine_slot(crawler), "scheduler", None)
-    backlog: Backlog | None = getattr(scheduler, "pages_ahead", None)
-    return backlog
+    ahead_of = getattr(scheduler, "pages_ahead_of", None)
+    if ahead_of is None:
+        return 0
+    return int(ahead_of(request))
 
 
 def in_progress(crawler: Crawler) -> Container[Request] | None:

@@ -47,7 +47,6 @@ from scrapy.utils.misc import load_object
 
 from ..engine import count_held, downloader_middleware, memory_queues, pull_soon
 from ..meta import RETURNED
-from .ahead import PagesAhead
 from .middleware import GbotRobotsTxtMiddleware
 from .room import Room
 from .subject import restore, returned
@@ -207,12 +206,15 @@ class Front:
             return None
         return self._room
 
-    @property
-    def pages_ahead(self) -> PagesAhead | None:
-        """The pages that wait in the room; None if the room is not the queue of the scheduler."""
-        if self._room is None or self._holding() is not None:
-            return None
-        return self._room.pages_ahead
+    def pages_ahead_of(self, request: Request) -> int:
+        """Return how many requests for pages wait in the room for the download slot of `request`.
+
+        Return 0 if the room is not the scheduler's own queue in memory.
+        """
+        room = self._room
+        if room is None or self._holding() is not None:
+            return 0
+        return room.occupancy.pages(room.download_slots.key(request))
 
     def has_pending_requests(self) -> bool:
         """Whether requests are in the room or the user's scheduler, or wait in the downloader.

@@ -27,6 +27,7 @@ from twisted.internet.defer import Deferred
 from ..core.crawlers import UserAgent
 from ..core.urls import Origin
 from ..engine import DownloadSlots, in_progress
+from ..meta import SITEMAP
 from .answer import CachedAnswer
 from .lookup import NeededUserAgents
 
@@ -171,6 +172,7 @@ class Occupancy:
     def __init__(self, crawler: Crawler) -> None:
         self.size = 0
         self.by_slot: dict[str, int] = {}
+        self._sitemaps_by_slot: dict[str, int] = {}
         self._stats: Any = crawler.stats
         self._by_standing = dict.fromkeys(Standing, 0)
 
@@ -192,10 +194,16 @@ class Occupancy:
         """How many requests wait for a look-up that has been running for more than a second."""
         return self._by_standing[Standing.LATE]
 
-    def add(self, line: SiteLine, number: int) -> None:
-        """Add `number` to the counts of requests in `line` and in its site; it may be negative."""
+    def pages(self, slot: str) -> int:
+        """Return how many requests of a download slot are for pages and not for sitemap files."""
+        return self.by_slot.get(slot, 0) - self._sitemaps_by_slot.get(slot, 0)
+
+    def add(self, line: SiteLine, request: Request, number: int) -> None:
+        """Count that `request` has come into `line` (`number` is 1) or has left it (-1)."""
         self.size += number
         _add(self.by_slot, line.slot, number)
+        if SITEMAP in request.meta:
+            _add(self._sitemaps_by_slot, line.slot, number)
         site = line.site
         site.size += number
         self._by_standing[site.standing] += number

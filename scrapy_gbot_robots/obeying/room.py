@@ -50,7 +50,6 @@ from ..core.urls import Origin
 from ..engine import DownloadSlots, is_closing, pull_soon, without_a_place
 from ..fetching.fetcher import MOST_UNDER_WAY
 from ..meta import RETURNED
-from .ahead import PagesAhead
 from .answer import CachedAnswer, Source
 from .identity import CrawlerIdentity
 from .lines import (
@@ -96,8 +95,6 @@ class Room:
         download_slots: the download slots. If they are apart, priorities are compared within a slot
             only.
         occupancy: how many requests are in the room.
-        pages_ahead: how many of these are for pages, and the sitemap files that wait until there
-            are fewer.
         ready: the lines that have a turn, and the requests that were handed out.
         in_place: the requests that wait in the downloader.
         requests_see: whether each request to a host whose robots.txt is unreachable is let through
@@ -128,7 +125,6 @@ class Room:
         self._sites = Sites()
         self.ready = ReadyLines(crawler, self.download_slots)
         self.occupancy = Occupancy(crawler)
-        self.pages_ahead = PagesAhead(crawler, self.download_slots)
 
         # All requests that wait in the downloader, and the requests among them whose robots.txt is
         # unreachable.
@@ -228,8 +224,7 @@ class Room:
             line = site[slot, has_returned] = SiteLine(slot, site, has_returned)
         entry = QueuedRequest(-request.priority, is_start, next(self._numbers) * step, request)
         heappush(line, entry)
-        self.occupancy.add(line, 1)
-        self.pages_ahead.add(slot, request)
+        self.occupancy.add(line, request, 1)
         if site.standing is Standing.UNREACHABLE and not has_returned:
             self._crawler.stats.inc_value("gbot_robots/requests/held")
         if may_go:
@@ -440,8 +435,7 @@ class Room:
         if not line:
             line.turn = 0
             del site[line.slot, line.has_returned]
-        self.occupancy.add(line, -1)
-        self.pages_ahead.add(line.slot, queued.request, -1)
+        self.occupancy.add(line, queued.request, -1)
         if site in self._unused_answers:  # Its answer is used now, so one more look-up may run.
             self._unused_answers.discard(site)
             self._begin_look_ups()
@@ -577,7 +571,6 @@ class Room:
 
         The engine is also asked to take requests, because the delay of a slot may be over.
         """
-        self.pages_ahead.look()
         if is_closing(self._crawler):
             self.close()
             return

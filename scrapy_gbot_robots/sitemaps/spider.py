@@ -32,12 +32,13 @@ from typing_extensions import Self
 
 from ..concurrency import pause, run_in_thread
 from ..core.urls import Origin, origin_of_robots_txt, shown
-from ..engine import follows_sitemap, is_idle, page_callback, pages_ahead
+from ..engine import follows_sitemap, is_idle, page_callback
 from ..exceptions import ForbiddenByRobotsTxt
 from ..meta import ANSWERED, CHECKED, LISTED, PROBE, SITEMAP, UNCOUNTED
 from ..policy.outages import State
 from ..settings import GbotSettings
 from ..signals import request_forbidden
+from .ahead import PagesAhead
 from .discovery import SitemapDiscovery, add_to_stat
 from .reader import MAX_BYTES, SitemapEntry, SitemapReader, day_of, is_before
 from .urls import FoundSitemap, Skipped, covers, given_in, guesses_of, origins_of, scope_of
@@ -181,6 +182,7 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _spider_opened(self) -> None:
         """Set the attributes that need the settings: the feed, the size limit and the scope."""
         self._gbot = GbotSettings.of(self.settings)
+        self._ahead = PagesAhead(self.crawler, self._gbot.sitemaps_ahead)
         discovery = self.crawler.get_extension(SitemapDiscovery)
         if discovery is None:  # GBOT_ROBOTS_SITEMAPS is "off", or the add-on is not used.
             discovery = SitemapDiscovery(self.crawler, self._gbot)
@@ -604,9 +606,10 @@ class RobotsSitemapSpider(SitemapSpider):
         since = perf_counter()
         with _Tally(self.crawler, _name_of(response)) as tally:
             for entry in entries:
-                if made >= _TURN_REQUESTS and not await self._may_read_on(request, file):
+                has_turned = made >= _TURN_REQUESTS
+                if has_turned and request and not await self._ahead.wait(request, file):
                     return
-                if made >= _TURN_REQUESTS or perf_counter() - since > _TURN_SECS:
+                if has_turned or perf_counter() - since > _TURN_SECS:
                     tally.count()
                     await pause(0)
                     made = 0
@@ -617,26 +620,6 @@ class RobotsSitemapSpider(SitemapSpider):
                 for request in self._requests_of(entry, response, tally, is_sitemap=is_sitemap):
                     made += 1
                     yield request
-
-    async def _may_read_on(self, request: Request | None, file: int) -> bool:
-        """Wait until few requests for pages wait in the download slot of `request`.
-
-        Few means fewer than GBOT_ROBOTS_SITEMAPS_AHEAD. If the requests wait in a queue on disk, or
-        in a queue that is not Scrapy's, they need no memory, and this method does not wait.
-
-        Args:
-            request: the last request that was made from the file.
-            file: the number of the file. The file that was begun first has the lowest number.
-
-        Returns:
-            True if the spider may read more of the file. False if the crawl closes. The spider must
-            then stop, because the requests for the rest of the file would be lost.
-        """
-        most = self._gbot.sitemaps_ahead
-        backlog = pages_ahead(self.crawler)
-        if not most or backlog is None or request is None:
-            return True
-        return await backlog.wait(request, most, file)
 
     def _requests_of(
         self, entry: SitemapEntry, response: Response, tally: _Tally, *, is_sitemap: bool
