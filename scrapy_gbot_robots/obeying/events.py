@@ -26,9 +26,8 @@ from ..core.urls import Origin, shown
 from ..engine import pull_soon
 from ..fetching.fetcher import MOST_WARNED
 from ..meta import SITEMAP
-from ..policy.outages import MINUTE, Copy, Kind, State, span
+from ..policy.outages import Copy, Kind, State
 from ..policy.outcome import (
-    NO_SERVER,
     NOT_ASKED,
     REDIRECTS,
     Failure,
@@ -217,6 +216,11 @@ class CrawlEvents:
         self._crawler.signals.send_catch_log(
             robotstxt_unreachable, origin=answer.origin, answer=ShownAnswer(answer)
         )
+        why = answer.why
+        tries_without_server = 0
+        if answer.outage is not None:
+            why = answer.outage.in_words(time.time())
+            tries_without_server = answer.outage.tries_without_server
         secs = self._settings.unreachable_wait_secs
         more: list[str] = []
         finder = _listed_by(request, answer.origin)
@@ -225,7 +229,7 @@ class CrawlEvents:
         if answer.failure is Failure.DROPPED:
             more.append(_WHAT_TO_DO)
         elif secs and answer.is_waited_for(request):
-            if _may_be_gone(answer):
+            if tries_without_server:
                 more.append(
                     f"Its requests wait until {TRIES} tries in a row have found no server, "
                     "which usually takes a few seconds"
@@ -242,7 +246,7 @@ class CrawlEvents:
             )
         sentence = "Could not fetch %s (%s): for now, %s (GBOT_ROBOTS_UNREACHABLE = %r)%s"
         rest = "".join(f". {each}" for each in more)
-        self._warn(sentence, answer, _cause(answer), self._settings.unreachable, rest)
+        self._warn(sentence, answer, why, self._settings.unreachable, rest)
 
     def _send_known(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request) -> None:
         """Send `robotstxt_known`, and Scrapy's own signal for a parsed robots.txt if it has one."""
@@ -339,27 +343,6 @@ def _listed_by(request: Request, origin: Origin) -> str:
     if finder.startswith(f"{origin}/"):
         return ""
     return finder
-
-
-def _may_be_gone(answer: CachedAnswer) -> bool:
-    """Whether the robots.txt is unreachable because there is no server at its origin.
-
-    For example, the name of the host does not resolve, or the connection was refused. Requests wait
-    for the file only until a few tries in a row have found no server.
-    """
-    outage = answer.outage
-    return outage is not None and not outage.redirected_to and outage.failure in NO_SERVER
-
-
-def _cause(answer: CachedAnswer) -> str:
-    """Return in words why the robots.txt is unreachable, and how long it has been unreachable."""
-    outage = answer.outage
-    if outage is None:
-        return answer.why
-    age = time.time() - outage.since
-    if age < MINUTE:
-        return outage.why
-    return f"{outage.why}, unreachable for {span(age)}"
 
 
 def tell_of(overrides: Overrides) -> None:

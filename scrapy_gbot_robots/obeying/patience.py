@@ -32,7 +32,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..core.urls import Origin
-from ..policy.outcome import NO_SERVER
 
 if TYPE_CHECKING:
     from .answer import CachedAnswer
@@ -94,7 +93,7 @@ class Patience:
             del self._portions[answer.origin]
         while len(self._portions) > _MOST_PORTIONS:
             del self._portions[next(iter(self._portions))]
-        if _times_gone(answer):
+        if _tries_without_server(answer):
             self._looked_gone.pop(answer.origin, None)
             self._looked_gone = dict([*self._looked_gone.items()][-1:])
             self._looked_gone[answer.origin] = now
@@ -123,7 +122,7 @@ class Patience:
 
     def is_gone(self, answer: CachedAnswer, now: float) -> bool:
         """Whether the host has no address or no server, and our own network seems to work."""
-        if _times_gone(answer) < TRIES:
+        if _tries_without_server(answer) < TRIES:
             return False
         if self.answered_at > answer.since:
             return True
@@ -142,7 +141,7 @@ class Patience:
         decided_at = self._decided_at(answer)
         if now < decided_at:
             at = min(at, decided_at)
-        if _times_gone(answer) >= TRIES:
+        if _tries_without_server(answer) >= TRIES:
             # The origin is gone, unless our own network is down. `is_gone` cannot tell until
             # `_DOUBT_SECS` have passed. While other origins fail too, they begin anew.
             in_doubt_until = answer.since + _DOUBT_SECS
@@ -166,12 +165,7 @@ class Patience:
         return answer.since + DEAD_AFTER * self._wait_secs
 
 
-def _times_gone(answer: CachedAnswer) -> int:
-    """Return how many fetches in a row have found no server at the origin itself.
-
-    Return 0 if the last fetch failed for another reason, or after a redirect.
-    """
-    outage = answer.outage
-    if outage is None or outage.redirected_to or outage.failure not in NO_SERVER:
+def _tries_without_server(answer: CachedAnswer) -> int:
+    if answer.outage is None:
         return 0
-    return outage.alike
+    return answer.outage.tries_without_server

@@ -124,6 +124,24 @@ class Outage:
             return self.failure.value
         return self.why
 
+    @property
+    def tries_without_server(self) -> int:
+        """The number of the last fetches in a row that have found no server at the origin itself.
+
+        For example, the name of the host did not resolve, or the connection was refused. It is 0 if
+        the last fetch failed for another reason, or after a redirect.
+        """
+        if self.redirected_to or self.failure not in NO_SERVER:
+            return 0
+        return self.alike
+
+    def in_words(self, now: float) -> str:
+        """Return the reason of the last failure and, from a minute on, the age of the outage."""
+        age = now - self.since
+        if age < MINUTE:
+            return self.why
+        return f"{self.why}, unreachable for {span(age)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
