@@ -652,10 +652,12 @@ def several_of(crawler: Crawler, kind: type) -> str:
 
     The names are joined by " and ". If there is only one such middleware, or none, return "".
     """
-    of_kind = [each for each in downloader_middlewares(crawler) if isinstance(each, kind)]
+    of_kind = [
+        middleware for middleware in downloader_middlewares(crawler) if isinstance(middleware, kind)
+    ]
     if len(of_kind) == 1:
         return ""
-    return " and ".join(global_object_name(type(each)) for each in of_kind)
+    return " and ".join(global_object_name(type(middleware)) for middleware in of_kind)
 
 
 def is_bypassed(crawler: Crawler, middleware: object) -> bool:

@@ -46,21 +46,21 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     robotstxt = world.parse(version.body)
     forbidden = 0
     rows: list[list[Part]] = []
-    for known in KNOWN_CRAWLERS:
-        verdict = verdict_on(url, known.crawler, robotstxt)
+    for entry in KNOWN_CRAWLERS:
+        verdict = verdict_on(url, entry.crawler, robotstxt)
         forbidden += not verdict.allowed
         answer, style = _ANSWERS[verdict.allowed]
         if options.only not in {None, answer}:
             continue
-        name = known.tokens[0]
+        name = entry.tokens[0]
         reason = str(verdict)
         facts = {"crawler": name, "allowed": verdict.allowed, "line": None, "reason": reason}
         if verdict.rule is not None:
             facts["line"] = verdict.rule.line
-        out.json({**known._asdict(), **facts})
+        out.json({**entry._asdict(), **facts})
         if not verdict.allowed:
-            answer += _DOUBTS[known.obeys]
-        rows.append([name, known.operator, known.purpose, (answer, style), reason])
+            answer += _DOUBTS[entry.obeys]
+        rows.append([name, entry.operator, entry.purpose, (answer, style), reason])
     if rows:
         out.table(_TITLES, rows)
     crawlers = plural(len(KNOWN_CRAWLERS), "crawler")

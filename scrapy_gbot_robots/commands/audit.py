@@ -264,12 +264,12 @@ class _Audit:
         the file is not looked up.
         """
         overrides, now = self._judge.overrides, self._judge.now
-        asked: list[Origin] = []
+        to_look_up: list[Origin] = []
         for origin in origins_of(urls):
             override = overrides.of(origin, now)
             if override is None or not override.replaces:
-                asked.append(origin)
-        states = {} if files is None else await files.states_of(asked)
+                to_look_up.append(origin)
+        states = {} if files is None else await files.states_of(to_look_up)
         return {origin: state.decision for origin, state in states.items()}
 
     async def _pieces(self, files: RobotsFiles | None) -> AsyncIterator[list[Row]]:

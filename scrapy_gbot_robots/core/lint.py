@@ -134,16 +134,16 @@ def findings(
     all_lines = lines_of(robotstxt)
     groups = groups_of(robotstxt)
     unsorted = {finding(line, kind, what=text) for line, kind, text in more(robotstxt)}
-    told = {one.line for one in unsorted}
+    lines_with_finding = {one.line for one in unsorted}
     disallowed = _disallowed_noindex(robotstxt) if b"noindex" in body.lower() else {}
     unsorted.update(disallowed.values())
-    told.update(disallowed)
+    lines_with_finding.update(disallowed)
     for one in on_lines(all_lines, body[:max_bytes], cut=is_cut(robotstxt)):
         # If `more` or `_disallowed_noindex` has a finding about a line, notes about the same line
         # are left out.
         if one.line in disallowed and one.kind == "noindex":
             continue
-        if one.level != NOTE or one.line not in told:
+        if one.level != NOTE or one.line not in lines_with_finding:
             unsorted.add(one)
     unsorted.update(_on_groups(robotstxt, groups, all_lines))
     unsorted.update(_on_crawlers(groups, all_lines))
@@ -154,7 +154,7 @@ def findings(
 
 def _disallowed_noindex(robotstxt: RobotsTxt) -> dict[int, Finding]:
     """Return the findings about noindex lines for disallowed paths, by line number."""
-    told: dict[int, Finding] = {}
+    by_line: dict[int, Finding] = {}
     indexes: dict[tuple[str, ...], Index] = {}
     work_left = _MOST_WORK
     for line, raw, user_agents in robotstxt.fields("noindex"):
@@ -172,8 +172,8 @@ def _disallowed_noindex(robotstxt: RobotsTxt) -> dict[int, Finding]:
         if best != NO_RULE and not best & 1:
             value = shown(raw)
             rule = Rule(False, value, line_of(best))
-            told[line] = finding(line, "noindex of a disallowed path", key="Noindex", rule=rule)
-    return told
+            by_line[line] = finding(line, "noindex of a disallowed path", key="Noindex", rule=rule)
+    return by_line
 
 
 def no_robots_file(body: bytes, robotstxt: RobotsTxt) -> Finding | None:
@@ -250,15 +250,15 @@ def _on_disobedient(groups: Iterable[Group]) -> Iterator[Finding]:
 
     One note names all these crawlers.
     """
-    told: dict[str, int] = {}
+    first_lines: dict[str, int] = {}
     for group in groups:
         if any(rule.pattern and not rule.allow for rule in group.rules):
             for user_agent, line in group.user_agents.items():
                 if may_ignore(user_agent):
-                    told.setdefault(known_name(user_agent), line)
-    if told:
-        crawlers = ", ".join(told)
-        yield finding(min(told.values()), "crawler that may ignore it", crawlers=crawlers)
+                    first_lines.setdefault(known_name(user_agent), line)
+    if first_lines:
+        crawlers = ", ".join(first_lines)
+        yield finding(min(first_lines.values()), "crawler that may ignore it", crawlers=crawlers)
 
 
 def _on_home_page(groups: Iterable[Group]) -> Iterator[Finding]:
@@ -511,10 +511,10 @@ def _on_own_sitemaps(
             rule = rules.verdict(url).rule
             if rule is not None and not rule.allow and rule.pattern:
                 forbidden.setdefault((rule, name), []).append(line)
-    told: dict[Rule, tuple[list[str], list[int]]] = {}
+    by_rule: dict[Rule, tuple[list[str], list[int]]] = {}
     for (rule, name), lines in forbidden.items():
-        told.setdefault(rule, ([], lines))[0].append(name)
-    for rule, (names, lines) in told.items():
+        by_rule.setdefault(rule, ([], lines))[0].append(name)
+    for rule, (names, lines) in by_rule.items():
         more = f" (and {len(lines) - 1} more sitemaps)" if lines[1:] else ""
         more += unknown_site
         whom = ", ".join(names)

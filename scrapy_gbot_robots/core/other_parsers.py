@@ -121,9 +121,9 @@ def _on_long_groups(groups: Iterable[Group]) -> Iterator[Finding]:
     for group in groups:
         if _OF_HTTRACK.isdisjoint(group.user_agents):
             continue
-        kept = 0
+        size = 0
         for rule in group.rules:
-            kept += len(rule.pattern) + 1
-            if kept > _HTTRACK_KEEPS:
+            size += len(rule.pattern) + 1
+            if size > _HTTRACK_KEEPS:
                 yield finding(rule.line, "long group")
                 return

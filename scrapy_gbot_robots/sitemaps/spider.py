@@ -777,8 +777,8 @@ def _why_without(status: int, listed: Mapping[str, str], guessed: Mapping[str, s
     if status in _OK:
         why = "its robots.txt lists no usable sitemap"
     if listed:
-        told = [f"{url}, which {fate}" for url, fate in listed.items()]
-        why = f"its robots.txt lists only {' and '.join(told[:_MOST_TOLD])}"
-        if len(told) > _MOST_TOLD:
-            why += f" and {len(told) - _MOST_TOLD} more"
+        parts = [f"{url}, which {fate}" for url, fate in listed.items()]
+        why = f"its robots.txt lists only {' and '.join(parts[:_MOST_TOLD])}"
+        if len(parts) > _MOST_TOLD:
+            why += f" and {len(parts) - _MOST_TOLD} more"
     return "; ".join([why, *(f"{url} {fate}" for url, fate in guessed.items())])

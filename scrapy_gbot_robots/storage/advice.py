@@ -155,7 +155,7 @@ def _why_not_writable(path: Path) -> str:
 
     If the directory does not exist, the nearest directory above it is examined.
     """
-    directory = next((each for each in path.parents if each.is_dir()), path.parent)
+    directory = next((parent for parent in path.parents if parent.is_dir()), path.parent)
     try:
         if os.statvfs(directory).f_flag & os.ST_RDONLY:
             return f"{directory} is on a read-only file system"
