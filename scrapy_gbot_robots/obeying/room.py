@@ -137,7 +137,7 @@ class Room:
         # earliest first. An entry of `_queued` is out of date if its site has another rank now.
         self._queued: _Heap = []
         self._due: _Heap = []
-        self._numbers = count(1)
+        self._numbers = count(1)  # It numbers requests and entries of heaps.
         # The sites with an `asked_at`, the earliest first. In the first second of its look-up, a
         # site is in `_young`, and then in `_late`.
         self._young: dict[Site, None] = {}
@@ -319,11 +319,11 @@ class Room:
             self._queue(site, line[0].rank)
 
     def _settle(self, site: Site) -> None:
-        """Do what follows from the facts of `site`. Call this when they have changed.
+        """Do what follows from the facts of `site`. Call this after each change of these facts.
 
-        Requests that need not wait are released. If others wait, and no answer for them is on its
-        way, the site seeks one. Then its standing is counted, and the site is forgotten if it is
-        over.
+        Requests that need not wait are released. If other requests wait, and no answer for them is
+        sought, this method seeks one. Then it updates the standing of the site, and forgets a site
+        that has no requests and seeks no answer.
         """
         self._release(site)
         while not site.is_sought and self._seek(site):
@@ -346,7 +346,7 @@ class Room:
         return Standing.ASKED
 
     def _is_waited_for(self, answer: CachedAnswer | None) -> bool:
-        """Whether requests wait for a better answer than `answer`, and the origin may recover."""
+        """Whether requests wait for a better answer, because the origin of `answer` may recover."""
         if answer is None or not answer.is_waited_for():
             return False
         return not self._patience.is_over(answer, time.monotonic())
@@ -354,7 +354,7 @@ class Room:
     def _release(self, site: Site) -> None:
         """Make the lines of `site` ready that may go on, and wake its requests in the downloader.
 
-        A request in the downloader is woken when the site has an answer for it.
+        A request in the downloader wakes up with the answer of the site.
         """
         for line in site.waiting():
             if self._may_go(line):
@@ -373,10 +373,11 @@ class Room:
                 wake(waiter.ended, site.answer)
 
     def _has_answer(self, waiter: Waiter, site: Site) -> bool:
-        """Whether the answer of `site` is one for a request in the downloader.
+        """Whether the answer of `site` may be used for a request in the downloader.
 
-        If a look-up has just begun, a better answer will come soon. If it is late, or has a date,
-        the answer that bars is the one that there is.
+        If a look-up has just begun, a better answer is likely to come soon, so the request waits
+        for that. If the robots.txt is unreachable, and the look-up is late or has a date in the
+        future, an answer that is out of date is used, too.
         """
         answer = site.answer
         if answer is None or site in self._young or not answer.knows(waiter.user_agent):
@@ -444,14 +445,14 @@ class Room:
         return queued.request
 
     def _forget_if_over(self, site: Site) -> None:
-        """Forget `site` if it has no requests, and no answer for it is on its way."""
+        """Forget `site` if it has no requests, and no answer for it is sought."""
         if not (site.size or site.waiters or site.is_sought):
             self._sites.pop(site.origin, None)
 
     # Look-ups.
 
     def _need(self, site: Site, user_agent: UserAgent) -> None:
-        """Let the next look-up of `site` read the rules of `user_agent`, also one under way."""
+        """Let the next look-up of `site`, or the running one, read the rules of `user_agent`."""
         site.user_agents.need(user_agent)
         if site.origin is not None and site.asked_at < NEVER:
             self._lookup.need(site.origin, user_agent)
@@ -491,7 +492,7 @@ class Room:
                 self._settle(site)
 
     def _seek(self, site: Site, *, has_turn: bool = False) -> bool:
-        """Take the answer in memory, or begin the look-up of `site`, or queue it for a look-up.
+        """Take an answer for `site` from memory, or begin its look-up, or queue it for a look-up.
 
         The request for the robots.txt takes its proxy and other meta from the most urgent request.
         If that is in the downloader, the look-up begins at once, because pages may wait for it.
@@ -552,16 +553,15 @@ class Room:
             site.waited_before = next(self._numbers)
         self._patience.note(answer, now)
         if answer.temporary and not self._notices_servers:
-            # This costs each page some time, so it does not begin before the first outage.
+            # The handler costs each page some time, so it is not connected before the first outage.
             self._notices_servers = True
             self._crawler.signals.connect(self._server_answered, signals.response_received)
+        ends_a_wait = site.standing is not Standing.OPEN and answer.bars_for_now
         if self._is_waited_for(answer):
             self._unused_answers.discard(site)
             site.due_at = self._patience.look_again_at(answer, now)
             heappush(self._due, (site.due_at, next(self._numbers), site))
-        elif site.standing is Standing.OPEN or not answer.bars_for_now:
-            return
-        elif self._patience.is_gone(answer, now):
+        elif ends_a_wait and self._patience.is_gone(answer, now):
             self._crawler.stats.inc_value("gbot_robots/origins/gone")
 
     # The clock.
