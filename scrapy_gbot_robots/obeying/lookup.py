@@ -5,8 +5,8 @@ It runs in the background and belongs to no request, so cancelling a request doe
 other requests. `_entry` gets the entry from the storage, or after a fetch by this process or
 another. `_answer_from` decides what the entry means now, reads the rules for all user agents that
 need them, caches the answer and calls signal handlers. If a request needs the rules for another
-user agent after that, the next look-up finds the entry in the storage. If an answer is in use, its
-look-up begins ahead of time.
+user agent after that, the next look-up finds the entry in the storage. While an answer is in use,
+its next look-up begins before the answer is out of date.
 
 A *lease* in the storage is the right to fetch one origin, so that processes share one fetch. It is
 not a lock, because it can run out while its holder still fetches, and the storage can fail. Two
@@ -41,8 +41,8 @@ from ..storage.client import StorageClient
 from .answer import AnswerCache, CachedAnswer, Source, answer_of, failed_look_up
 from .events import CrawlEvents, tell_of, tell_of_others
 
-# A thread reads longer bodies. A hostile body of this size takes 8 ms to read, an ordinary one less
-# than 1 ms.
+# A robots.txt with more bytes is parsed in a thread. A hostile file of this size takes 8 ms to
+# parse, an ordinary file less than 1 ms.
 READ_IN_THREAD_BYTES = 32 * 2**10
 MOST_USER_AGENTS = 16  # One look-up reads the rules for this many user agents.
 _REFRESH_AGAIN_SECS = 10.0  # The shortest time between two refreshes of an answer in use.
@@ -55,7 +55,7 @@ class NeededUserAgents(list[UserAgent]):
     """The user agents whose rules a look-up reads: the last `MOST_USER_AGENTS` that were needed."""
 
     def need(self, user_agent: UserAgent) -> None:
-        """Add `user_agent`, or make it the last one. The first one makes room."""
+        """Add `user_agent` at the end, or move it there. If there are too many, drop the first."""
         if self and self[-1] is user_agent:
             return
         if user_agent in self:
@@ -140,10 +140,10 @@ class Lookup:
     def known_answer(
         self, origin: Origin, user_agent: UserAgent, request: Request
     ) -> CachedAnswer | None:
-        """Return the `cached` answer that `request` gets, or None.
+        """Return the answer for `request` from memory, as `cached` does, or None.
 
-        The answer is counted, unless the request may wait for a better one. If the answer is soon
-        stale, a look-up begins. Until that has ended, requests still get the old answer.
+        The stats count this answer, unless the request may wait for a better one. If the answer is
+        old enough to be refreshed, a look-up begins. Requests get the old answer until it ends.
         """
         answer = self.cached(origin, user_agent)
         if answer is None:
@@ -164,12 +164,16 @@ class Lookup:
         then: Callable[[CachedAnswer | None], object] | None = None,
         before: CachedAnswer | None = None,
     ) -> None:
-        """Start a look-up of `origin`, and call `then` with the answer.
+        """Start a look-up of `origin`. If a refresh of it is already running, use that look-up.
 
-        Without `then` it is a refresh ahead of time. If the crawl closes before the end, `then` is
-        called with None. The answer has the rules of `user_agents`, and of those that `need` adds
-        before the rules are read. If a refresh is under way, its answer serves. The answer goes on
-        from `before` if the cache has lost that.
+        Args:
+            origin: the origin.
+            user_agents: the answer will have the rules for these user agents, and for those that
+                `need` adds before the rules are read.
+            request: the fetch takes its proxy and other meta from this request.
+            then: it is called with the answer at the end, or with None if the crawl closes before
+                that. Without `then`, the look-up is a refresh ahead of time.
+            before: the answer until now, in case the cache has lost that answer.
         """
         pending = self._pending.get(origin)
         if pending is not None:
@@ -182,7 +186,7 @@ class Lookup:
         pending = self._pending[origin] = PendingLookup(origin, request, needed, before, then)
         if self.is_closing:
             self._finish(pending)
-        else:  # without asyncio it may end at once
+        else:
             self._background.start(self._look_up(pending), then=partial(self._finish, pending))
 
     def need(self, origin: Origin, user_agent: UserAgent) -> None:
