@@ -507,7 +507,10 @@ class Room:
         request = site.most_urgent()
         if request is None or site.origin is None:
             return False
-        user_agent = self._identity.user_agent(request)
+        if site.waiters:
+            user_agent = site.waiters[0].user_agent
+        else:
+            user_agent = self._identity.user_agent(request)
         answer = self._lookup.cached(site.origin, user_agent)
         if answer is not None:
             self._take(site, answer)

@@ -15,7 +15,8 @@ from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 from scrapy.utils.test import get_crawler
 
-from scrapy_gbot_robots import Origin
+from scrapy_gbot_robots import Origin, RobotsTxt
+from scrapy_gbot_robots.core.crawlers import UserAgent
 from scrapy_gbot_robots.engine import DownloadSlots
 from scrapy_gbot_robots.meta import PROBE
 from scrapy_gbot_robots.obeying.answer import CachedAnswer
@@ -24,8 +25,10 @@ from scrapy_gbot_robots.obeying.subject import returned
 from scrapy_gbot_robots.policy.outages import Decision, State
 from scrapy_gbot_robots.policy.outcome import Failure, failed
 
-from ..support.rooms import SLOT, STARTS, NewWorld, World, path_of, slot
+from ..support.crawls import as_scrapy_runs_it, together, under_way
+from ..support.rooms import AGENT, SLOT, STARTS, NewWorld, World, path_of, slot
 from ..support.rows import row, table
+from ..support.until import until
 
 ALLOWED = Decision(State.FULL_ALLOW, "", False, 9e9, 9e9)
 
@@ -312,6 +315,43 @@ def test_answer_that_another_way_has_brought_is_taken_without_a_look_up(narrow: 
     narrow.end("a.x")
     assert narrow.pull() == ["a.x/1", "b.x/1"]
     assert narrow.order == ["a.x"]
+
+
+@as_scrapy_runs_it
+async def test_request_in_the_downloader_gets_the_answer_of_the_look_up_that_it_waited_for(
+    world: World,
+) -> None:
+    request = Request("http://a.x/image")
+    origin = Origin.of(request.url)
+    waiting = under_way(world.room.answer_in_place(origin, AGENT, request, keeps_place=True))
+    await until(lambda: world.asked)
+    world.end("a.x", secs=0)  # the answer is out of date at once
+    assert world.order == ["a.x"]
+    assert await together(waiting) == [world.known[origin]]
+    assert not world.room._sites
+
+
+@as_scrapy_runs_it
+async def test_answer_without_the_rules_of_a_request_in_the_downloader_is_not_the_last(
+    world: World,
+) -> None:
+    origin = Origin.of("http://a.x/")
+    other = UserAgent.of("otherbot")
+    works = [
+        under_way(world.room.answer_in_place(origin, agent, Request(url), keeps_place=True))
+        for agent, url in ((AGENT, "http://a.x/1"), (other, "http://a.x/2"))
+    ]
+    await until(lambda: len(world.room.in_place) == 2)
+    world.fails("a.x", secs=7)
+    known = CachedAnswer(origin, Decision(State.RULES, "", False, 9e9, 9e9), 200)
+    known.add_rules(RobotsTxt.parse(b""), [AGENT])
+    world.known[origin] = known  # another way has brought it
+    world.waits(7)
+    assert world.order == ["a.x", "a.x"]
+    assert await together(works[0]) == [known]
+    known.add_rules(RobotsTxt.parse(b""), [other])
+    world.asked.pop("a.x")(known)
+    assert await together(works[1]) == [known]
 
 
 # Outages.

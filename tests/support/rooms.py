@@ -90,9 +90,11 @@ class World:
     def user_agent(self, request: object) -> object:
         return AGENT
 
-    def cached(self, origin: Origin, user_agent: object) -> CachedAnswer | None:
+    def cached(self, origin: Origin, user_agent: UserAgent) -> CachedAnswer | None:
         answer = self.known.get(origin)
-        return answer if answer is not None and 1e9 + self.now < answer.ask_at else None
+        if answer is None or 1e9 + self.now >= answer.ask_at or not answer.knows(user_agent):
+            return None
+        return answer
 
     is_closing = False
 
