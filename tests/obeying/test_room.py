@@ -354,6 +354,42 @@ async def test_answer_without_the_rules_of_a_request_in_the_downloader_is_not_th
     assert await together(works[1]) == [known]
 
 
+def test_answer_that_expires_while_it_is_taken_from_memory_leaves_no_request_waiting(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.push("a.x/1")
+    world.end("a.x", secs=0)
+    world.waits(601)  # longer than the answer serves
+    world.push("a.x/2")
+    origin = Origin.of("http://a.x/")
+    soon = 1e9 + world.now + 1
+    world.known[origin] = CachedAnswer(
+        origin, Decision(State.FULL_ALLOW, "", False, soon, soon), 200
+    )
+
+    def cached_slowly(*which: Any) -> CachedAnswer | None:
+        answer = World.cached(world, *which)
+        world.now += 2
+        return answer
+
+    monkeypatch.setattr(world, "cached", cached_slowly)
+    assert world.pull() == []
+    assert world.order == ["a.x", "a.x"]
+    world.end("a.x")
+    assert world.pull() == ["a.x/2", "a.x/1"]
+
+
+def test_pages_ahead_are_counted_without_sitemaps(world: World) -> None:
+    world.push("a.x/1", "a.x/2", "b.x/1")
+    world.push("a.x/s.xml", meta={"gbot_robots_sitemap": {"robotstxt": "x"}})
+    ahead = world.scheduler.pages_ahead_of
+    assert ahead(Request("http://a.x/any")) == 2
+    world.end("a.x")
+    world.pull()
+    assert ahead(Request("http://a.x/any")) == 0
+    assert ahead(Request("http://b.x/any")) == 1
+
+
 # Outages.
 
 

@@ -6,13 +6,18 @@ from pathlib import Path
 from random import Random
 from socket import socket
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import scrapy
-from scrapy import signals
+from scrapy import Request, signals
+from scrapy.utils.test import get_crawler
 
-from ..support.crawls import as_scrapy_runs_it, crawl, crawl_until, stats, stop, together
+from scrapy_gbot_robots.concurrency import pause
+from scrapy_gbot_robots.sitemaps import ahead
+
+from ..support.crawls import as_scrapy_runs_it, crawl, crawl_until, stats, stop, together, under_way
 from ..support.rows import table
 from ..support.sitemap_web import (
     Hosts,
@@ -124,6 +129,27 @@ async def test_files_are_read_on_only_while_few_pages_wait(
     (crawler,) = await together(crawl(Hosts, settings, hears=hears, hosts=[site.url()]))
     assert set(parsed(crawler)) == listed
     assert least <= queue.most <= most
+
+
+@as_scrapy_runs_it
+async def test_file_that_was_begun_first_goes_on_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    number = 20
+    monkeypatch.setattr(ahead, "pages_ahead", lambda crawler, request: number)
+    crawler: Any = get_crawler()
+    crawler.engine = SimpleNamespace()
+    limit = ahead.PagesAhead(crawler, 10)
+    went_on: list[int] = []
+
+    async def read(file: int) -> None:
+        assert await limit.wait(Request("http://a.x/"), file)
+        went_on.append(file)
+
+    works = [under_way(read(file)) for file in (2, 3, 1)]
+    await pause(0.1)
+    assert not went_on
+    number = 5
+    await together(*works)
+    assert went_on == [1, 2, 3]
 
 
 @as_scrapy_runs_it
