@@ -97,10 +97,7 @@ _CRAWLERS = {
 # The pages of operators about their crawlers, and the day or month of reading each page. For an
 # operator that is missing here, no page is known.
 _PAGES = {
-    "Google": (
-        "https://developers.google.com/crawling/docs/crawlers-fetchers/overview-google-crawlers",
-        "2026-11-28",
-    ),
+    "Google": ("https://developers.google.com/crawling/docs/crawlers-fetchers", "2026-09"),
     "Microsoft": ("https://www.bing.com/webmasters/help", "2026-11"),
     "Apple": ("https://support.apple.com/en-us/119829", "2026-11"),
     "DuckDuckGo": ("https://duckduckgo.com/duckduckgo-help-pages", "2026-11"),
@@ -132,6 +129,13 @@ _PAGES = {
     ),
     "X": ("https://developer.x.com/en/docs/tweets/optimize-with-cards/guides", "2026-11-28"),
 }
+# For these crawlers, another page of the operator than the one in `_PAGES` was read.
+_OTHER_PAGES = {
+    "Google-GeminiNotebook": (
+        f"{_PAGES['Google'][0]}/google-user-triggered-fetchers",
+        "2026-11-28",
+    ),
+}
 # For these crawlers, a description by another author was read. The value is the day or month of the
 # description.
 _SECOND_HAND = {
@@ -140,6 +144,7 @@ _SECOND_HAND = {
     "meta-webindexer": "2026-11-28",
     "meta-externalads": "2026-11-28",
     "OAI-AdsBot": "2026-10-28",
+    "Google-Agent": "2026-08-19",
     "Bytespider": "2026-11-28",
     "LinkedInBot": "2026-11-28",
 }
@@ -197,7 +202,7 @@ def _rows() -> Iterator[KnownCrawler]:
         for token, operator in operators.items():
             tokens = (token, *_FALL_BACK.get(token, ()))
             obeys = None if token in _UNSTATED else token not in _DISOBEDIENT
-            page, day = _PAGES.get(operator, ("", AS_OF))
+            page, day = _OTHER_PAGES.get(token, _PAGES.get(operator, ("", AS_OF)))
             is_second_hand = token in _SECOND_HAND
             as_of = _SECOND_HAND.get(token, day)
             yield KnownCrawler(tokens, operator, purpose, obeys, page, as_of, is_second_hand)

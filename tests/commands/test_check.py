@@ -521,7 +521,7 @@ def test_crawler_that_may_ignore_its_refusal_is_marked(home: Path) -> None:
     ("meta-externalads", "ads", True, True),
     ("OAI-AdsBot", "ads", None, True),
     ("CloudflareBrowserRenderingCrawler", "data", None, False),
-    ("Google-Agent", "user-triggered", False, False),
+    ("Google-Agent", "user-triggered", False, True),
     ("Google-GeminiNotebook", "user-triggered", False, False),
     ("Bytespider", "AI training", None, True),
 )
@@ -530,6 +530,23 @@ def test_crawlers_are_listed_by_what_their_operators_said_in_autumn_2026(
 ) -> None:
     (known,) = (known for known in KNOWN_CRAWLERS if known.tokens[0] == name)
     assert (known.purpose, known.obeys, known.second_hand) == (purpose, obeys, second_hand)
+
+
+PAGES_OF_GOOGLE = "https://developers.google.com/crawling/docs/crawlers-fetchers"
+
+
+@table(
+    "name, page, as_of",
+    ("Googlebot", "", "2026-09"),
+    ("Google-Extended", "", "2026-09"),
+    ("Google-Agent", "", "2026-08-19"),
+    ("Google-GeminiNotebook", "/google-user-triggered-fetchers", "2026-11-28"),
+)
+def test_crawler_of_google_has_the_page_and_the_day_that_it_was_read_on(
+    name: str, page: str, as_of: str
+) -> None:
+    (known,) = (known for known in KNOWN_CRAWLERS if known.tokens[0] == name)
+    assert (known.source, known.as_of) == (PAGES_OF_GOOGLE + page, as_of)
 
 
 def test_each_crawler_of_the_list_has_a_date_and_all_that_obey_a_source() -> None:
