@@ -76,12 +76,8 @@ class Addon:
         if settings.getbool("ROBOTSTXT_OBEY"):
             _keep_priority(settings, "SCHEDULER", with_front(load_object(settings["SCHEDULER"])))
         else:
-            level = logging.WARNING
-            if settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]:
-                # The setting in a spider is intentional, so it needs no warning.
-                level = logging.INFO
             logger.log(
-                level,
+                _level_if_not_obeyed(settings),
                 "ROBOTSTXT_OBEY is False: this crawl obeys neither robots.txt nor "
                 "GBOT_ROBOTS_OVERRIDES, though the scrapy-gbot-robots add-on is on",
             )
