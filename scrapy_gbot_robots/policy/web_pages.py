@@ -232,13 +232,46 @@ ERROR_WORDS = (
     "错误 錯誤 오류 خطأ خطای שגיאה σφάλμα chyba hiba eroare грешка помилка hata ข้อผิดพลาด त्रुटि fejl "
     "feil fel virhe ralat oops sorry"
 )
-# If one of these parts of a site is missing, the site is down, and the page is not a soft 404.
-PARTS_OF_A_SITE = (
-    "server, database, template, cache, backend, upstream, module, plugin, class_, _relation_, "
-    "_table_, _view_, _schema_, bucket, secret, application, controller, service, container, "
-    "keyspace, _role_, serwer, baza danych, bazy danych, datenbank, anwendung, serveur, "
-    "base de données, servidor, base de datos, banco de dados, сервер, база данных"
-)
+# If one of these parts of a site is missing, the site is down, and the page is not a soft 404. Each
+# row contains a language and its words for parts. Most are stems, because the endings change.
+PARTS_OF_A_SITE = """
+    en | server, database, template, cache, backend, upstream, module, plugin, class_, _relation_
+    en | _table_, _view_, _schema_, bucket, secret, application, controller, service, container
+    en | keyspace, _role_
+    es | servidor, base de datos, plantilla, módulo
+    de | datenbank, anwendung, vorlage, zwischenspeicher
+    ja | サーバ, データベース, テンプレート, キャッシュ, モジュール, アプリケーション
+    fr | serveur, base de données, gabarit
+    pt | servidor, banco de dados, base de dados, módulo
+    ru | сервер, база данных, базы данных, базу данных, шаблон, модул, _кэш_, _кеш_
+    it | banca dati, base di dati, base dati, modulo
+    nl | gegevensbank, sjabloon
+    pl | serwer, baza danych, bazy danych, bazę danych, szablon, moduł
+    id | basis data, peladen, templat, _modul_
+    vi | máy chủ, cơ sở dữ liệu
+    zh-Hans | 服务器, 数据库, 模板, 缓存, 模块
+    zh-Hant | 伺服器, 資料庫, 數據庫, 範本, 樣板, 快取, 模組
+    ko | 서버, 데이터베이스, 템플릿, 캐시, 모듈
+    ar | خادم, الخادوم, قاعدة بيانات, قاعدة البيانات, قالب
+    fa | سرور, کارساز, پایگاه داده, قالب
+    he | _שרת_, _השרת_, _שרתים_, _השרתים_, מסד נתונים, מסד הנתונים, תבנית
+    el | διακομιστ, εξυπηρετητ, βάση δεδομένων, βάσης δεδομένων, πρότυπο
+    cs | databáz, šablon
+    sk | databáz, šablón
+    hu | szerver, kiszolgáló, adatbázis, sablon
+    ro | bază de date, baza de date, bazei de date, șablon
+    bg | сървър, база данни, базата данни, шаблон
+    uk | сервер, база даних, бази даних, базу даних, шаблон
+    tr | sunucu, veri taban, veritaban, şablon, önbelle
+    th | เซิร์ฟเวอร์, ฐานข้อมูล, แม่แบบ, เทมเพลต
+    hi | सर्वर, डेटाबेस, टेम्पलेट, टेम्प्लेट
+    ca | servidor, base de dades, plantilla
+    da | skabelon
+    nb | tjener
+    sv | databas
+    fi | palvelin, palvelim, tietokan
+    ms | pelayan, pangkalan data, templat
+"""
 
 
 # The path of a file on the server, such as /var/lib/x or C:\x. A path after the word "url" is not
@@ -349,6 +382,8 @@ _PAGE_IS_MISSING = re.compile(
 _VERDICTS = "|".join(_one_of(verdicts) for _, verdicts in _ROWS)
 # Up to three letters may follow a phrase, such as the "a" in "no encontrada".
 _IS_ALONE = re.compile(rf"(?:{_VERDICTS}|{_one_of(ALONE)})\S{{0,3}}\Z")
-_PART_OF_A_SITE = re.compile(_one_of(_folded(PARTS_OF_A_SITE)))
+_PART_OF_A_SITE = re.compile(
+    "|".join(_one_of(row.split("|")[1]) for row in _folded(PARTS_OF_A_SITE).strip().splitlines())
+)
 _HYPHEN = re.compile(rf"(?<=\w)-(?=(?:{_PART_OF_A_SITE.pattern}))")  # As in "page-cache".
 _ERROR = frozenset(_folded(ERROR_WORDS).split())

@@ -197,6 +197,7 @@ We konden de pagina niet vinden ~ Nie można znaleźć strony ~ Такой ст�
 ご指定のページはありません ~ お探しのページはございません ~ 페이지가 없습니다 ~ Fant ikke siden
 The page cannot be located ~ We can't seem to find the page you're looking for ~ No such page
 页面未找到 ~ 找不到網頁
+Algo salió mal. Página no encontrada ~ Mega Mall | Sidan hittades inte ~ Кешбэк-сервис | Страница не найдена
 """
 
 OTHER_SAYINGS = """
@@ -214,6 +215,21 @@ Not Found: /home/site/page.html, needed by /srv/robots.txt ~ Page cache not foun
 Nie można znaleźć serwera strony ~ このページを表示する権限がありません ~ Страница временно недоступна
 We can't seem to find the database of this page ~ Den Server dieser Seite gibt es nicht ~ Page unavailable
 Base de données « shop » introuvable ~ Сервер «web» не найден
+このページのデータベースが見つかりません ~ ページサーバーが見つかりません ~ ページのテンプレートが存在しません
+페이지 서버를 찾을 수 없습니다 ~ 페이지 데이터베이스가 존재하지 않습니다 ~ 页面数据库不存在 ~ 页面模板不存在 ~ 找不到頁面的資料庫
+找不到该页的服务器 ~ 網頁伺服器不存在 ~ ไม่พบฐานข้อมูลของหน้า ~ ไม่พบเซิร์ฟเวอร์ของเพจ ~ לא נמצא שרת לדף ~ מסד הנתונים של הדף לא נמצא
+لم يتم العثور على قاعدة بيانات الصفحة صفحة ~ خادم صفحة الموقع غير موجود ~ سرور صفحه یافت نشد ~ پایگاه داده صفحه وجود ندارد
+Δεν βρέθηκε η βάση δεδομένων για τη σελίδα ~ Ο διακομιστής για τη σελίδα δεν υπάρχει
+Databáze stránky nebyla nalezena ~ Šablona stránky neexistuje ~ Databáza stránky nebola nájdená
+Az oldal adatbázisa nem található ~ Az oldalhoz tartozó kiszolgáló nem található ~ Baza de date a paginii nu există
+Базата данни за страницата не съществува ~ Базу даних сторінки не знайдено ~ Шаблон страницы не найден
+Sayfa sunucusu bulunamadı ~ Sayfanın veritabanı mevcut değil ~ पृष्ठ का डेटाबेस मौजूद नहीं है ~ पेज का सर्वर नहीं मिला
+No s'ha trobat la base de dades de la pàgina ~ Sidens skabelon findes ikke ~ Sidens tjener ble ikke funnet
+Sidans databas kunde inte hittas ~ Sivun palvelinta ei löydy ~ Sivun tietokantaa ei löytynyt
+Pangkalan data halaman tidak dijumpai ~ Basis data halaman tidak ditemukan ~ Không tìm thấy máy chủ của trang
+Không tìm thấy cơ sở dữ liệu của trang ~ La plantilla de la página no existe ~ Die Vorlage der Seite existiert nicht
+Il database della pagina non esiste ~ La banca dati della pagina non esiste ~ De gegevensbank van de pagina bestaat niet
+Nie znaleziono szablonu strony ~ Le gabarit de la page est introuvable ~ A base de dados da página não existe
 Area 404 is closed ~ Seite wird gewartet ~ Technische Störung, Server nicht gefunden
 """
 
