@@ -33,7 +33,7 @@ def test_readme_shows_lines_that_the_demo_prints() -> None:
 
 
 def test_each_command_stands_alone_under_its_heading() -> None:
-    for heading in ("See a demo", "Run the tests"):
+    for heading in ("See a demo", "Test it"):
         block = re.search(rf"## {heading}\n.*?```\w*\n(.*?)```", TEXT, re.DOTALL)
         assert block is not None
         assert len(block[1].splitlines()) == 1
