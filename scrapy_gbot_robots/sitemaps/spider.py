@@ -607,12 +607,13 @@ class RobotsSitemapSpider(SitemapSpider):
         with _Tally(self.crawler, _name_of(response)) as tally:
             for entry in entries:
                 has_turned = made >= _TURN_REQUESTS
-                if has_turned and request and not await self._ahead.wait(request, file):
-                    return
+                if has_turned:
+                    if request and not await self._ahead.wait(request, file):
+                        return
+                    made = 0
                 if has_turned or perf_counter() - since > _TURN_SECS:
                     tally.count()
                     await pause(0)
-                    made = 0
                     since = perf_counter()
                 if entry is None:
                     continue

@@ -15,7 +15,7 @@ from scrapy import Request, signals
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots.concurrency import pause
-from scrapy_gbot_robots.sitemaps import ahead
+from scrapy_gbot_robots.sitemaps import ahead, spider
 
 from ..support.crawls import as_scrapy_runs_it, crawl, crawl_until, stats, stop, together, under_way
 from ..support.rows import table
@@ -129,6 +129,20 @@ async def test_files_are_read_on_only_while_few_pages_wait(
     (crawler,) = await together(crawl(Hosts, settings, hears=hears, hosts=[site.url()]))
     assert set(parsed(crawler)) == listed
     assert least <= queue.most <= most
+
+
+@as_scrapy_runs_it
+async def test_files_wait_for_pages_on_a_slow_machine_as_well(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spider, "_TURN_SECS", 0)  # Each entry takes as long as a turn.
+    listed = serve_files(site, number=3, pages=80)
+    queue = Queue()
+    settings = {**SETTINGS, "GBOT_ROBOTS_SITEMAPS_AHEAD": 8}
+    hears = {signals.response_received: queue.look}
+    (crawler,) = await together(crawl(Hosts, settings, hears=hears, hosts=[site.url()]))
+    assert set(parsed(crawler)) == listed
+    assert queue.most <= 60
 
 
 @as_scrapy_runs_it
