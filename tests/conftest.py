@@ -35,6 +35,7 @@ _LACKING = ("this Scrapy has no", "of Scrapy 2.14", "backports.zstd")
 MAY_BE_SKIPPED_IN_CI = [
     *(_LACKING if scrapy.version_info < (2, 18) else ()),
     *(("this Scrapy has no aiohttp handler",) if scrapy.version_info < (2, 19) else ()),
+    *(("the HTTP/2 handler of this Scrapy",) if scrapy.version_info < (2, 19) else ()),
     *((NO_VALKEY,) if sys.version_info < (3, 11) else ()),  # which it asks for
     NO_TLS,  # what a machine's redis-server can do is not ours to say
     "its commits are not known",  # a job may check out the last one alone

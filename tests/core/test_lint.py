@@ -365,6 +365,7 @@ disallow: /*?sort=|disallow: /*sort=    first parameter
 disallow: /*?utm_    first parameter    2
 disallow: /*?utm_*    first parameter    2
 disallow: /*?print    first parameter    2
+disallow: /*?utm_|disallow: /*?print    first parameter    2
 disallow: /*?utm_|disallow: /*&utm_    first parameter
 disallow: /*?print|disallow: /*&print=    first parameter
 disallow: /*?    first parameter

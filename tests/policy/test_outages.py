@@ -32,6 +32,7 @@ from scrapy_gbot_robots.policy.outcome import (
     Outcome,
     Unavailable,
     Unreachable,
+    after_redirect,
     failed,
 )
 
@@ -349,3 +350,24 @@ def test_denial_that_may_be_a_proxys_counts_for_an_hour_at_most() -> None:
     for max_age, secs in ((None, 3600), (86_400, 3600), (600, 600)):
         decision = decide(after(replace(denied, max_age=max_age)), NOW, GOOGLE)
         assert decision.ask_at == NOW + secs
+
+
+@table(
+    "outcomes, tries",
+    row("refused-once", (failed(Failure.REFUSED),), 1),
+    row("refused-three-times", (failed(Failure.REFUSED),) * 3, 3),
+    row("another-failure-before", (DOWN, failed(Failure.REFUSED)), 1),
+    row("a-server-answered", (failed(Failure.REFUSED), DOWN), 0),
+    row("redirected", (after_redirect(failed(Failure.REFUSED), "http://b.example/r.txt"),), 0),
+)
+def test_tries_that_found_no_server_are_counted(outcomes: tuple[Outcome, ...], tries: int) -> None:
+    outage = after(*outcomes).outage
+    assert outage is not None
+    assert outage.tries_without_server == tries
+
+
+def test_outage_has_its_age_in_words_from_a_minute_on() -> None:
+    outage = after(DOWN).outage
+    assert outage is not None
+    assert outage.in_words(NOW + 59) == "HTTP 500"
+    assert outage.in_words(NOW + 120) == "HTTP 500, unreachable for 2 min"

@@ -15,6 +15,7 @@ from scrapy_gbot_robots.policy.outcome import (
     Unavailable,
     Unreachable,
     after_redirect,
+    by_ftp,
     failed,
     is_for_this_process,
     next_hop,
@@ -187,3 +188,18 @@ def test_failure_of_a_proxy_names_it_if_it_is_known() -> None:
 def test_request_that_was_not_sent_counts_for_this_process_alone() -> None:
     assert is_for_this_process(failed(Failure.DROPPED))
     assert not is_for_this_process(failed(Failure.DNS))
+
+
+@table(
+    "outcome, why",
+    row("error", Unreachable("HTTP 503", 503), "FTP 421 Too many users"),
+    row("no-such-file", Unavailable(404, URL, "HTTP 404"), "FTP 421 Too many users"),
+)
+def test_error_reply_of_an_ftp_server_is_named(outcome: Outcome, why: str) -> None:
+    named = by_ftp(outcome, "421 Too many users")
+    assert (type(named), named.why, named.status) == (type(outcome), why, outcome.status)
+
+
+def test_file_from_an_ftp_server_stays_as_it_is() -> None:
+    fetched = Fetched(200, URL, BODY)
+    assert by_ftp(fetched, "226 Done") is fetched
