@@ -195,8 +195,11 @@ def test_request_that_was_not_sent_counts_for_this_process_alone() -> None:
     row("error", Unreachable("HTTP 503", 503), "FTP 421 Too many users"),
     row("no-such-file", Unavailable(404, URL, "HTTP 404"), "FTP 421 Too many users"),
 )
-def test_error_reply_of_an_ftp_server_is_named(outcome: Outcome, why: str) -> None:
+def test_error_reply_of_an_ftp_server_is_named(
+    outcome: Unreachable | Unavailable, why: str
+) -> None:
     named = by_ftp(outcome, "421 Too many users")
+    assert not isinstance(named, Fetched)
     assert (type(named), named.why, named.status) == (type(outcome), why, outcome.status)
 
 
