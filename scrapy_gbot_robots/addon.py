@@ -124,8 +124,8 @@ class Addon:
         """Replace Scrapy's middleware by the plugin's middleware, at the same position.
 
         If the project has a subclass of the plugin's middleware in `DOWNLOADER_MIDDLEWARES`, the
-        subclass is used. If the project has switched these middlewares off there, a warning is
-        logged.
+        subclass is used. If `DOWNLOADER_MIDDLEWARES` sets the plugin's middleware or Scrapy's to
+        None, so that no position is left, a warning is logged.
         """
         middlewares: dict[Any, int | None] = {STOCK: None}  # The new DOWNLOADER_MIDDLEWARES.
         position: int | None = POSITION  # The position of Scrapy's middleware.

@@ -68,8 +68,8 @@ PROBE = "gbot_robots_probe"
 # the page is counted once, even if the spider's code copies the meta to a new request.
 UNCOUNTED = "_gbot_robots_uncounted"
 
-# This key is in a request that the plugin has given back to the scheduler. Then `dont_filter` is
-# True, and the key contains the value that it had before. The key is removed when the request
+# This key is in a request that the plugin has given back to the scheduler with `dont_filter` set to
+# True. The key contains the value of `dont_filter` before that. It is removed when the request
 # leaves the scheduler again.
 RETURNED = "_gbot_robots_returned"
 

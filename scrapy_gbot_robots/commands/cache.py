@@ -1,8 +1,8 @@
 """Run `scrapy robots cache`, which lists, shows or deletes the entries in the storage.
 
 The storage keeps an *entry* for each origin between crawls. The entry contains the last robots.txt
-of the origin, or another definite response, and the failures since then. This sub-command does not
-fetch anything. It shows what the entries mean by the present settings.
+of the origin, or another definite response, and the failures after that response. This sub-command
+does not fetch anything. It shows what the entries mean by the present settings.
 """
 
 from __future__ import annotations

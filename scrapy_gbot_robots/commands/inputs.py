@@ -251,10 +251,10 @@ def fetched(
 def version_of(
     name: str, sites: Mapping[str, RobotsState], *, may_lack: bool = True
 ) -> RobotsFile | RobotsState:
-    """Return the version of a robots.txt that a user has named.
+    """Return the robots.txt that a user has named on the command line.
 
-    If `sites` has a state for `name`, return the state. Otherwise `name` is the path of a file, or
-    "-" for standard input.
+    If `name` is a site in `sites`, this is the robots.txt of the site, which was looked up before.
+    Otherwise `name` is the path of a file, or "-" for standard input.
 
     Raises:
         CommandError: the file cannot be read, or the robots.txt of the site is unreachable, or the

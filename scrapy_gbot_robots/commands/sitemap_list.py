@@ -42,7 +42,7 @@ def is_sitemap(name: str, file: Any) -> bool:
 
 
 class _Sitemap(NamedTuple):
-    where: str  # The URL of the sitemap, or the name of the first file.
+    where: str  # The URL of the sitemap, or the name of the file that the user has named.
     path: Path | None  # The path of the file; None if the sitemap has to be fetched.
     # The URL of the fetched sitemap that lists this one; None if there is no such sitemap.
     listed_at: str | None = None

@@ -120,7 +120,7 @@ class RuleSet(Protocol):
         """
 
 
-# A pair of the disallow rules of a group and its allow rules.
+# The rules of a group: its disallow rules, then its allow rules.
 Kinds = tuple[RuleSet, RuleSet]
 
 

@@ -394,9 +394,10 @@ def nearest_field(key: bytes) -> str:
 
 
 def _other_field(key: bytes) -> str:
-    """Return a hint at the field of other crawlers that `key` may misspell; "" if there is none.
+    """Return the end of a message about an unknown field, such as '; did you mean "Crawl-delay"?'.
 
-    The hint is the end of a message, such as '; did you mean "Crawl-delay"?'.
+    It names a field that crawlers other than Google's know, and whose name is similar to `key`. If
+    there is no such field, return "".
     """
     name = key.decode("utf-8", "replace").lower()
     nearest = get_close_matches(name[: _MAX_FIELD + 1], _SPELT, n=1, cutoff=0.8)

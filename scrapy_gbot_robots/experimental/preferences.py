@@ -205,7 +205,8 @@ class PreferenceCheck:
         self._crawler = crawler
         self._purposes = purposes
         self._refuses = refuses
-        # For each request on its way, the preferences in the robots.txt about its page.
+        # For each request without a response so far, the preferences in the robots.txt about its
+        # page.
         self._stated: WeakKeyDictionary[Request, Preferences] = WeakKeyDictionary()
 
     def before(self, request: Request, stated: Preferences) -> Verdict | None:

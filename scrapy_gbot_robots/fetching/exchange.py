@@ -53,11 +53,11 @@ GRACE_SECS = 1.0
 # GBOT_ROBOTS_MAX_BYTES. So the exchange removes the limit when Scrapy signals the headers of the
 # response, and later stops the download itself. The limit stays in force if Scrapy does not send
 # this signal. If a download handler has compared the limit with the Content-Length before the
-# signal, the fetcher sends the request again without a limit.
+# signal, the fetcher sends the request again without a limit, if it is certain to get the signal.
 MOST_DOWNLOADED = 16 * 2**20
 # Scrapy's FTP handler turns an error reply to a command for a file into a response with one of
 # these statuses. The first one is for the reply 550, the second one for all others.
-_OF_FTP_ERRORS = (404, 503)
+_FTP_ERROR_STATUSES = (404, 503)
 _LIMIT = "download_maxsize"  # Scrapy's meta key for the greatest length of a body
 BODY_DECIDES = range(200, 300)  # Only for these statuses does the outcome depend on the body.
 _WITHOUT_BODY = frozenset({204, 304})
@@ -243,7 +243,7 @@ class Exchange:
         """Remove headers from `request` that the server or the proxy must not get.
 
         The first kind are headers without a value, which some handlers would send. The second kind
-        are credentials for a proxy, if a middleware has since chosen a different proxy.
+        are credentials for one proxy, if a middleware has chosen a different proxy.
         """
         for name in (*CREDENTIALS, *NEVER_SENT):
             if not dict.get(request.headers, name):
@@ -333,7 +333,7 @@ class Exchange:
             return ""
         if self.error is not None:
             return _ftp_reply_in(safe_str(_ftp_cause(self.error))[:_DETAIL_CHARS])
-        if self.response is not None and self.response.status in _OF_FTP_ERRORS:
+        if self.response is not None and self.response.status in _FTP_ERROR_STATUSES:
             return _ftp_reply_in(self.response.body[:_DETAIL_CHARS].decode("latin-1"))
         return ""
 
@@ -453,7 +453,7 @@ def _ftp_cause(error: BaseException) -> BaseException:
     of another exception. If there is no exception inside, return `error`.
     """
     for _ in range(_MOST_CAUSES):
-        inside = [each.value for each in error.args if isinstance(each, TwistedFailure)]
+        inside = [arg.value for arg in error.args if isinstance(arg, TwistedFailure)]
         if not inside or inside[0] is None:
             break
         error = inside[0]

@@ -282,10 +282,11 @@ class Fetcher:
            raises an exception, and the status is lost. The second request stops as soon as the
            headers have arrived. If the status is not 2xx, it decides without the body (Google's
            page, "HTTP status codes"). The second request takes at most half of `secs_left`, so
-           that a chain of such redirects comes to an end.
+           that a chain of redirects with such bodies comes to an end.
         3. The Content-Length is greater than MOST_DOWNLOADED, and the download handler has compared
-           the two before this plugin could remove the limit. The second request has no limit,
-           because the exchange stops the download.
+           the two before this plugin could remove the limit. If the plugin is certain to get the
+           handler's signals, the second request has no limit, because the exchange stops the
+           download.
         """
         send = partial(self._send, url, origin, request)
         exchange = await send(secs_left, self._settings.max_bytes)
@@ -378,12 +379,16 @@ class Fetcher:
             robots_request.meta.update(_ANONYMOUS)
             for name in (PROXY_HEADER, *CREDENTIALS):
                 robots_request.headers.pop(name, None)
+        self._log_fault(exchange, url)
+        return exchange
+
+    def _log_fault(self, exchange: Exchange, url: str) -> None:
+        """Log the exception of a downloader middleware, if it is the first one of its class."""
         kind = type(exchange.error)
         if exchange.fault and kind not in self._logged_faults:
             self._logged_faults.add(kind)
             sentence = "A downloader middleware failed on the request for %s: %s"
             logger.error(sentence, shown(url), shown(exchange.fault), exc_info=exchange.error)
-        return exchange
 
     def _ftp_login(self, request: Request | None) -> dict[str, Any] | None:
         """Return the meta keys with the FTP login of the project, or None if it is anonymous.

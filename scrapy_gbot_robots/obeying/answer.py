@@ -41,7 +41,8 @@ class Source(Enum):
     """Where an answer comes from."""
 
     FETCHED = "fetched"  # this process has just fetched it
-    ANOTHER = "fetched by another process"  # one that shares the storage, while this process waited
+    # Another process with the same storage has fetched it while this process waited.
+    ANOTHER = "fetched by another process"
     STORED = "from the storage"  # from an earlier run, or from earlier in this one
     OVERRIDE = "from an override"  # The override replaces the robots.txt.
 
@@ -160,7 +161,7 @@ class CachedAnswer(Answer):
         """
         super().__init__(origin, decision, status, source)
         self.override: Final = override
-        # These three are in seconds since the epoch.
+        # The next three times are in seconds since the epoch.
         self.given_at = time.time()  # when this answer was made
         self.ask_at = decision.ask_at  # when robots.txt must be fetched again
         self.refresh_at = decision.refresh_at  # when robots.txt may be fetched again
@@ -187,7 +188,8 @@ class CachedAnswer(Answer):
         if self.fetched_at and before.fetched_at == self.fetched_at:  # the same robots.txt
             self._rules.update(before._rules)
             self.weight = before.weight
-            # This process did not fetch it, so the pause after its last refresh goes on.
+            # This process has not fetched the file again, so the pause after its last refresh goes
+            # on.
             self.refresh_at = max(self.refresh_at, before.refresh_at)
 
     @property

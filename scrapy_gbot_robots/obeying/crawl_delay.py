@@ -115,4 +115,4 @@ class CrawlDelays:
             for name in _RANDOMNESS:
                 if hasattr(slot, name):
                     setattr(slot, name, 0)  # A random delay could be shorter.
-                    break  # The older name is not tried too, because Scrapy would warn of it.
+                    break  # The second name is older, and Scrapy would warn of its use.

@@ -67,8 +67,8 @@ LOOK_AHEAD = 20
 # If an unreachable host recovers, all its requests in the room become usable at once. If the room
 # then holds more usable requests than SURPLUS times `_most_usable`, the front gives some back.
 SURPLUS = 3
-# A site is late if its look-up has been running for more than a second. While there are late sites,
-# the bound on the requests of late sites that the front holds doubles at this interval.
+# A site is late if its look-up has been running for more than a second. The front holds a limited
+# number of requests of late sites. The limit doubles each time this interval has passed.
 DOUBLE_SECS = 0.5
 PULL_SECS = 0.01  # The front searches this long at most for one request that can go on.
 # If the scheduler fails, the front calls it again after this time, which is the interval of the

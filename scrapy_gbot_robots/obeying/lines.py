@@ -273,9 +273,10 @@ class ReadyLines:
         _add(self.on_the_way, handed.slot, 1)
 
     def end_way(self, request: Request) -> Handed | None:
-        """Record that `request` is not on its way any more.
+        """Record that `request` has reached the plugin's middleware, or was dropped before.
 
-        Return the facts that `hand_out` got, or None if the request was not on its way.
+        Return the facts about the request that were passed to `hand_out`. Return None if it was not
+        on its way to the middleware.
         """
         handed = self._handed.pop(request, None)
         if handed is not None:
@@ -319,7 +320,7 @@ class ReadyLines:
         fewest = float("inf")
         for _ in range(min(len(self._heaps), _MOST_LOOKED_AT)):
             slot, heap = next(iter(self._heaps.items()))
-            # An entry is out of date if its line has got another turn since then.
+            # An entry is out of date if its line has got another turn since the entry was added.
             while heap and heap[0][1] != heap[0][2].turn:
                 heappop(heap)
             if not heap:

@@ -72,8 +72,8 @@ class PendingLookup:
     request: Request
     user_agents: NeededUserAgents
     before: CachedAnswer | None  # The answer until now, also if the cache loses it meanwhile.
-    # It is called at the end. Without it, the look-up is a refresh ahead of time, which does not
-    # wait for the fetch of another process.
+    # This function is called with the answer when the look-up ends. If it is None, the look-up is a
+    # refresh ahead of time, which does not wait for the fetch of another process.
     then: Callable[[CachedAnswer | None], object] | None = None
     answer: CachedAnswer | None = None  # None until the end, or if the look-up was cancelled
 

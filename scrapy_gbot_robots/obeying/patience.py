@@ -109,7 +109,7 @@ class Patience:
         return self._portions[answer.origin].left > 0 or self.is_over(answer, now)
 
     def give_up(self, answer: CachedAnswer) -> None:
-        """Count one forbidden request of the origin against its portion."""
+        """Count one forbidden request. The portion of its origin now has one request less left."""
         self._portions[answer.origin].left -= 1
 
     def is_to_wait(self, answer: CachedAnswer, now: float) -> bool:
@@ -143,7 +143,8 @@ class Patience:
             at = min(at, decided_at)
         if _tries_without_server(answer) >= TRIES:
             # The origin is gone, unless our own network is down. `is_gone` cannot tell until
-            # `_DOUBT_SECS` have passed. While other origins fail too, they begin anew.
+            # `_DOUBT_SECS` have passed. While other origins fail too, the room looks again each
+            # time this interval has passed.
             in_doubt_until = answer.since + _DOUBT_SECS
             if now >= in_doubt_until:
                 in_doubt_until = now + _DOUBT_SECS

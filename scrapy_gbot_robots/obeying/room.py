@@ -74,7 +74,7 @@ FEWEST_AT_A_TIME = 16  # At least this many look-ups may run at the same time.
 SLOW_SECS = 4.0  # If a look-up has been late for longer, the log names its robots.txt.
 LATE_SECS = 1.0  # A look-up that takes longer is late, and does not delay those of other sites.
 
-# The entries are a rank or a date, a number that makes the entry unique, and the site.
+# Each entry of such a heap has a rank or a time, a number that makes it unique, and a site.
 _Heap: TypeAlias = "list[tuple[float, int, Site]]"
 
 logger = logging.getLogger(__name__)
@@ -137,7 +137,7 @@ class Room:
         # earliest first. An entry of `_queued` is out of date if its site has another rank now.
         self._queued: _Heap = []
         self._due: _Heap = []
-        self._numbers = count(1)  # It numbers requests and entries of heaps.
+        self._numbers = count(1)  # the numbers of requests and of entries of heaps
         # The sites with an `asked_at`, the earliest first. In the first second of its look-up, a
         # site is in `_young`, and then in `_late`.
         self._young: dict[Site, None] = {}
@@ -146,8 +146,9 @@ class Room:
         self._unused_answers: set[Site] = set()
         self._has_logged_slow = False
         self.requests_see = False
-        self._notices_servers = False  # whether `_server_answered` is connected to its signal
-        # It runs from the opening of the spider until the crawl begins to close.
+        # Whether `_server_answered` is connected to the signal `response_received`.
+        self._notices_servers = False
+        # The clock runs from the opening of the spider until the crawl begins to close.
         self._clock = create_looping_call(self._tick)
 
     @property
@@ -536,8 +537,8 @@ class Room:
         self._late.pop(site, None)
         if answer is None:
             return
-        # It stays in this set until one of its requests goes on, because look-ups must not run far
-        # ahead of pages.
+        # The site stays in this set until one of its requests goes on, because look-ups must not
+        # run far ahead of pages.
         if answer.source is Source.FETCHED and site.size:
             self._unused_answers.add(site)
         self._take(site, answer)

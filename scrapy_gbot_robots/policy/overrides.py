@@ -226,12 +226,14 @@ def _listed(words: str, lines: list[str]) -> str:
 
 
 def _place(key: str) -> str:
-    """Return the place that the key of an override names, in one spelling.
+    """Return the origin, host or domain that the key of an override names, in normal form.
 
-    A place is for example "https://example.com", "example.com" or "*.example.com".
+    For example, the key "HTTPS://Example.com:443/" names the origin "https://example.com", and the
+    key "127.1" names the host "127.0.0.1".
 
     Raises:
-        ValueError: no URL can have this host, or the key contains more than scheme, host and port.
+        ValueError: the host in the key is not the host of any URL, or the key contains more than a
+            scheme, a host and a port.
     """
     with suppress(ValueError, OSError):
         below = ""

@@ -16,7 +16,7 @@ from scrapy.crawler import Crawler
 from ..concurrency import pause
 from ..engine import DownloadSlots, is_backed_out, is_closing, pages_ahead
 
-# A file that goes on calls `wait` again within this time, unless it has ended.
+# A file that is read further calls `PagesAhead.wait` again within this time, unless it has ended.
 BACK_SECS = 1.0
 _LOOK_SECS = 0.02  # A file that waits looks at the number of pages at this interval.
 
@@ -34,7 +34,7 @@ class PagesAhead:
         self._slots = DownloadSlots(crawler)
         self._most = most
         self._files: dict[str, set[int]] = {}  # the files that wait, by slot
-        # The last file that went on although many pages were left, and when it did.
+        # The last file that was read further while many pages were left, and the time of that.
         self._went_on = (0, float("-inf"))
 
     async def wait(self, request: Request, file: int) -> bool:
@@ -78,10 +78,10 @@ class PagesAhead:
         return file == min(files) and pages_ahead(self._crawler, request) < self._most
 
     def _goes_on_anyway(self, file: int) -> bool:
-        """Whether `file` is the one file that goes on although many pages are left.
+        """Whether `file` is the one file that is read further while many pages are left.
 
-        It is the file that did so last. If that file has not come back within BACK_SECS, it is the
-        file that was begun first.
+        It is the file that was last read further in this way. If that file has not called `wait`
+        within BACK_SECS, it is the file that was begun first.
         """
         now = time.monotonic()
         last, at = self._went_on

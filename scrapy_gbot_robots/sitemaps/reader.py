@@ -328,8 +328,8 @@ class SitemapReader:
     def _take_root(self, tag: Tag) -> None:
         """Process a start tag or an end tag of the root element.
 
-        A start tag may set the base URL. If an end tag comes inside an entry, the end tags of the
-        entry and of its last child are missing. The child then ends here.
+        The start tag may set the base URL. If the end tag comes while an entry is open, the file
+        lacks the end tags of that entry and of its last child, so the child ends here.
         """
         self._is_open = not tag.is_end
         if self._entry is None:

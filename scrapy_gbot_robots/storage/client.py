@@ -8,7 +8,7 @@ called without a thread.
 Each call must end within 10 seconds. If a call fails or takes longer, the log contains one warning,
 and the crawl keeps entries in memory instead. It tries the failed storage every 30 seconds. When
 the storage works again, the crawl uses it again and drops the entries in memory. This crawl loses
-nothing by that, because it also has an answer in its cache for each of these origins. But another
+no robots.txt, because it also has an answer in its cache for each of these origins. But another
 process that needs one of these robots.txt files has to fetch the file itself.
 
 If the storage is a cluster of Redis servers, the crawl tries the server that has failed. A

@@ -90,10 +90,10 @@ class Forks:
             stdin.seek(0)
             streams = [stdin.fileno(), stdout.fileno(), stderr.fileno()]
             socket.send_fds(door, [json.dumps(order).encode()], streams)
+            door.settimeout(FAR_TOO_LONG_SECS)
             pid = int(door.recv(100))
             door.sendall(b".")
             is_late = False
-            door.settimeout(FAR_TOO_LONG_SECS)
             try:
                 status = int(door.recv(100))
             except TimeoutError:
