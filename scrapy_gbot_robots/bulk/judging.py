@@ -2,13 +2,13 @@
 
 To *judge* a URL means to decide whether a crawler may fetch it. The result is an *answer*, which is
 one of the numbers NO, YES, UNREACHABLE and NO_URL. As in a crawl, the policy (policy/outages.py)
-decides what a status code or a failed fetch means. It makes a *decision* for each origin: full
-allow (every URL is allowed), full disallow (no URL is allowed), or rules (the rules of the
+decides what a status code or a failed fetch means. For each origin, the policy makes a *decision*:
+full allow (every URL is allowed), full disallow (no URL is allowed), or rules (the rules of the
 robots.txt decide).
 
 Many sites serve the same robots.txt, and many sites have pages with the same paths. So a robots.txt
 is parsed only once for all sites that serve it, and each path is judged only once for these sites.
-Sources: policy/outages.py and core/rules.py name them.
+Sources: the modules policy/outages.py and core/rules.py name the sources of the rules.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ..policy.web_pages import wall_of
 NO = 0
 YES = 1
 UNREACHABLE = 2  # The robots.txt is unreachable, so the crawler must wait.
-NO_URL = 3  # The text is not an http, https or ftp URL.
+NO_URL = 3  # The text to judge is not an http, https or ftp URL.
 
 _MEANING = (NO, YES, UNREACHABLE, None)
 _BYTES = (bytes, bytearray, memoryview)
@@ -47,7 +47,7 @@ _MOST_KEPT = 16  # A `Judge` keeps the rules of at most this many robots.txt fil
 _BEHIND_SCHEME = len("https://")
 
 _NO_URL = Verdict(False, None, "not a URL")
-_ANY_SITE = "http://example.com"  # It makes a URL of a path, for a function that takes a URL.
+_ANY_SITE = "http://example.com"  # With a path appended, this text is a URL.
 
 
 class BulkError(ValueError):
@@ -62,7 +62,8 @@ Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
 # The basis is what the answers for a site follow from: the text of its robots.txt or, if the rules
 # of a robots.txt do not decide, one answer for all its URLs.
 _Basis: TypeAlias = bytes | int
-# A key is a path or a URL. Its value has one byte for each crawler, which is the answer.
+# A dictionary from paths or URLs to answers. A value has one byte for each crawler, and this byte
+# is the answer for the crawler.
 _Answers: TypeAlias = "dict[str, bytes]"
 Agent: TypeAlias = "str | bytes | UserAgent"
 
@@ -75,7 +76,8 @@ def origins_of(urls: Sequence[str]) -> set[Origin]:
 def _origin_of(url: str) -> Origin | None:
     """Return the origin to which a client would send a request for `url`, or None.
 
-    The origin is None if `url` is not a URL even after it is written as a client sends it.
+    If `url` itself is not a URL, the function tries it again without the characters that a client
+    removes, such as a space at the beginning. If this text is not a URL either, return None.
     """
     try:
         return Origin.of(url)
@@ -88,12 +90,12 @@ def _origin_of(url: str) -> Origin | None:
 class Judge:
     """Judges URLs for one or more crawlers.
 
-    It keeps the rules of the last robots.txt files that it has parsed, so that it can use them
-    again.
+    A judge keeps the rules of the last robots.txt files that it has parsed. If one of these files
+    occurs again, it is not parsed again.
 
     Args:
         crawlers: the crawlers.
-        policy: the policy. It decides for an origin if there is no decision for it.
+        policy: the policy. If the caller has no decision for an origin, the policy makes it.
         max_bytes: at most this number of bytes of a robots.txt is read. None means no limit.
         overrides: the user's overrides (GBOT_ROBOTS_OVERRIDES). An override is applied if `now` is
             not after its last day.
@@ -136,7 +138,7 @@ class Judge:
             site = sites.get(beginning)
             if site is None:
                 basis = self._basis(beginning, robots)
-                # Usually the key of an answer is the path. If the URL has no basis, it is the URL.
+                # The key of an answer is the path if the URL has a basis, and otherwise the URL.
                 begin = 0 if basis is None else len(beginning) - 1
                 site = sites[beginning] = answers_by_basis[basis], begin
             answers, begin = site
@@ -158,9 +160,10 @@ class Judge:
     def _basis(self, beginning: str, robots: Decisions) -> _Basis | None:
         """Return the basis of all URLs that begin with `beginning`, or None.
 
-        It is None if an override applies to these URLs, or if they may belong to different sites.
-        All of them belong to one site if `beginning` consists of scheme, authority and a slash, as
-        "https://example.com/" does, and if a client does not change it before it sends it.
+        The result is None if an override applies to these URLs, or if the URLs may belong to
+        different sites. All of them belong to one site if two conditions are met. First,
+        `beginning` consists of scheme, authority and a slash, as "https://example.com/" does.
+        Second, a client sends `beginning` unchanged.
         """
         if prefix_of(beginning) != beginning or as_sent(beginning) != beginning:
             return None
@@ -173,7 +176,8 @@ class Judge:
         """Set the answers for the paths of all sites that have the same basis.
 
         Args:
-            answers: the paths, with the answer YES for every crawler. The answers are changed.
+            answers: the paths, with the answer YES for every crawler. This method changes the
+                answers.
             basis: one answer for all paths, or the text of a robots.txt. If it is a text, the
                 answer becomes NO for each path that its rules disallow.
         """
@@ -214,8 +218,8 @@ class Judge:
     def _decision(self, origin: Origin, robots: Decisions) -> Decision:
         """Return the decision for `origin`.
 
-        If `robots` contains no decision for `origin`, the policy decides as if no response for its
-        robots.txt had come.
+        If `robots` contains no decision for `origin`, the policy decides as if a request for the
+        robots.txt of `origin` had got no response.
         """
         if isinstance(robots, Decision):
             return robots
@@ -251,8 +255,8 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
     if status is not None:
         # A bot wall is a page that a protection service sends in place of the robots.txt. With the
         # setting GBOT_ROBOTS_ACCESS_DENIED = "allow", a bot wall means that everything is allowed.
-        # Then it need not be recognised here, because the page contains no rules, and so a wall
-        # that is read as a robots.txt allows everything as well.
+        # With this setting, a bot wall may be read as a robots.txt. The page contains no rules, so
+        # everything is allowed in this way as well. Only the setting "disallow" needs `wall_of`.
         has_wall = policy.access_denied != "allow" and wall_of(status, {}, body) != ""
         # For most responses, this short way gives the same decision as the code below.
         if meaning_of(status) is Fetched and not has_wall:
@@ -320,8 +324,8 @@ def judge(
 
     Returns:
         A dict with a list of answers for each crawler, in the order of `urls`. The key is the
-        product token of the crawler, or "*" for a crawler without a token. If the text is not an
-        http, https or ftp URL, the answer is None.
+        product token of the crawler, or "*" for a crawler without a token. If an item of `urls` is
+        not an http, https or ftp URL, the answer for it is None.
 
     Raises:
         ValueError: a key of `robots` is not a URL, the lists differ in length, or one of the
@@ -378,7 +382,7 @@ def _judged_by_rows(
     """Return the answers for `urls`, as one bytearray for each crawler.
 
     Args:
-        judge_of_all: the judge for all crawlers.
+        judge_of_all: a `Judge` for all crawlers.
         urls: the URLs.
         robots: a response for each URL.
 
@@ -413,7 +417,7 @@ def _response_in(robots: Robots) -> tuple[int | None, bytes]:
     if isinstance(robots, _BYTES):
         return 200, bytes(robots)
     match robots:
-        case (status, body) if isinstance(robots, tuple):  # The pattern also matches a list.
+        case (status, body) if isinstance(robots, tuple):  # The pattern alone also matches a list.
             if _is_missing(body):
                 return _status_of(status), b""
             if isinstance(body, _BYTES):

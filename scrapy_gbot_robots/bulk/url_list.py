@@ -43,7 +43,8 @@ class UrlList:
 
     Attributes:
         names: the names of the columns, in the order of the file. In a file of JSON objects, these
-            are the keys of the first object. They are known after the first piece was read.
+            are the keys of the first object. The names are known when `pieces` has yielded its
+            first list.
         left_out: the number of rows that have no URL, or a URL of more than `MAX_URL` characters.
             The caller adds the number of rows whose text is not a URL.
     """
@@ -54,8 +55,8 @@ class UrlList:
         self.names = [URL]
         self.left_out = 0
         self._number = 0  # the number of the last line that was read
-        # `_lines` sets this to True after the last whole line of a block. Then `pieces` yields the
-        # rows that it has.
+        # `_lines` sets this attribute to True after the last whole line of a block. When `pieces`
+        # sees True, it yields the rows that it has collected.
         self._is_block_read = False
 
     def pieces(self) -> Iterator[list[Row]]:
@@ -187,15 +188,15 @@ def _finite(number: str) -> float | None:
 
 
 def need(names: Sequence[str], needed: Sequence[str], where: str) -> None:
-    """Check that each of the needed columns is there exactly once.
+    """Check that a file or batch has each of the needed columns exactly once.
 
     Args:
-        names: the names of the columns that are there.
-        needed: the names of the columns that must be there exactly once.
+        names: the names of the columns that the file or batch has.
+        needed: the names of the columns that it must have exactly once.
         where: the name of the file or batch, for the error message.
 
     Raises:
-        BulkError: a needed column is missing, or it is there more than once.
+        BulkError: a needed column is missing, or occurs more than once.
     """
     for name in needed:
         if names.count(name) != 1:

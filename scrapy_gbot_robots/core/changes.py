@@ -35,8 +35,8 @@ _TURNED = {
 }
 _NOT_COMPARED = "not compared, because these files have too many rules for too many user agents"
 
-# What happened to a group. A key is a pair: whether the old version lacks the group, and whether
-# the new version lacks the group.
+# What happened to a group that only one version has. A key is a pair: whether the old version lacks
+# the group, and whether the new version lacks it.
 _GROUPS = {(True, False): "added", (False, True): "removed"}
 
 
@@ -81,9 +81,9 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
 
     User agents with the same changes share one entry. The list is empty if every crawler follows
     the same lines in both versions. `most_work` is the greatest work of the comparison, in units.
-    Reading one version for one user agent takes at most one unit for each byte of the version. If
-    the comparison needs more work than `most_work`, the entries for the other user agents have
-    `compared` set to False.
+    Reading one version for one user agent takes at most one unit for each byte of the version.
+    When the comparison has used up `most_work`, it stops. The entries for the user agents that
+    were not compared until then have `compared` set to False.
     """
     most_of_one = size_of(old) + size_of(new)
     was, now = _Version(old), _Version(new)
@@ -131,7 +131,7 @@ class _Version:
     def __init__(self, robotstxt: RobotsTxt) -> None:
         self.groups = every_group_of(robotstxt)
         # The lines for a user agent that the version does not name. All such user agents share this
-        # object. It is None until a caller asks for one of them.
+        # object. It is None until `reading` is called for one of these user agents.
         self._not_named: _Reading | None = None
 
     def reading(self, user_agent: str) -> _Reading:
@@ -153,8 +153,8 @@ def _alike(was: _Version, now: _Version) -> dict[tuple[object, object], list[str
     """Group the user agents that follow the same lines in both versions.
 
     The user agents are "*" and all names in the old or the new version. A key of the result is a
-    pair: a key for the lines in the old version, and a key for the lines in the new version. A key
-    for lines is None if that version does not name the user agent.
+    pair: a key for the lines in the old version, and a key for the lines in the new version. If a
+    version does not name the user agent, the key for the lines in this version is None.
     """
     together: dict[tuple[object, object], list[str]] = {}
     everyone = GLOBAL.decode("ascii")
@@ -165,7 +165,10 @@ def _alike(was: _Version, now: _Version) -> dict[tuple[object, object], list[str
 
 
 def _compared(group: str | None, was: _Reading, now: _Reading) -> AgentChange:
-    """Return the change from `was` to `now`. `group` has the same meaning as in `AgentChange`."""
+    """Return the change from the lines in `was` to the lines in `now`.
+
+    `group` has the same meaning as in `AgentChange`.
+    """
     full_disallow = None
     if was.is_closed != now.is_closed:
         full_disallow = now.is_closed

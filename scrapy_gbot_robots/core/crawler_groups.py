@@ -112,10 +112,11 @@ _WHITE = b" \t\v\f"
 # The search for a user-agent line looks at the first occurrences of the word "user", up to this
 # number. If none of them is at the beginning of a line, the body is read line by line.
 _MOST_PLACES = 1_000
-# The search looks at this many bytes before the word "user". If all of them are white space, the
-# line is taken for a user-agent line.
+# The search for a user-agent line looks at this many bytes before the word "user". If all of these
+# bytes are white space, the line is taken for a user-agent line.
 _MOST_INDENT = 100
-# A line matters only if it begins with one of these field names, in lower case.
+# A line belongs to a group only if it begins with one of these names, compared in lower case. The
+# reader skips any other line.
 _BEGINNINGS = _beginnings()
 # Before a wanted group, only lines that begin with one of these bytes matter: the first letters of
 # user-agent and Content-Signal lines, and white space.
@@ -213,7 +214,7 @@ class ScannedGroup:
         """Add the rules of a block if each of its lines begins with "Disallow: ".
 
         The caller has checked that the first line of the block begins in this way. `before` is the
-        number of lines of the file before the block. Return whether the rules were added.
+        number of lines that come before the block in the file. Return whether the rules were added.
         """
         paths = block[_RUN_BYTES:].removesuffix(b"\n").split(b"\n" + _RUN)
         if len(paths) <= block.count(b"\n", 0, -1):
@@ -223,7 +224,7 @@ class ScannedGroup:
         return True
 
     def own_lines_before(self, user_agent: bytes) -> int:
-        """Return the number of items in `own_lines` above the line that names `user_agent`.
+        """Return how many lines of `own_lines` stand above the first line that names `user_agent`.
 
         These lines do not apply to `user_agent`.
         """
@@ -381,7 +382,7 @@ class _Scan:
                 if kind == UNUSED:
                     kind = _OWN.get(line.key.lower(), UNUSED)
                     if kind == _USAGE and line.flags & MISSING_COLON:
-                        kind = UNUSED  # The draft requires the colon.
+                        kind = UNUSED  # A `Content-Usage` line without a colon is not valid.
             elif not colon:
                 continue
             if kind == DISALLOW and group is not None:
@@ -413,7 +414,7 @@ class _Scan:
         if group is not None:
             group.end_run()
             if group.disallows or group.allows:
-                group = None  # A rule has ended the run of user-agent lines.
+                group = None  # The group above has rules, so this line begins a new group.
         if not value.startswith(self._agents):
             return group
         user_agent = agent_of(value)

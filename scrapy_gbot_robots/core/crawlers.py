@@ -44,7 +44,7 @@ _HEED_GLOBAL = """
     Google-InspectionTool GoogleOther GoogleOther-Image GoogleOther-Video Google-CloudVertexBot
     Google-Extended DuplexWeb-Google
 """.split()
-# DuplexWeb-Google is retired. It may have ignored "*"; following "*" is the safer reading.
+# DuplexWeb-Google is retired. It may have ignored "*". To assume that it followed "*" is safer.
 _IGNORE_GLOBAL = """
     APIs-Google AdsBot-Google-Mobile AdsBot-Google Mediapartners-Google
     AdsBot-Google-Mobile-Apps
@@ -70,10 +70,12 @@ _FALL_BACK = {
 _TOKEN = r"[A-Za-z_-]+"  # noqa: S105 - a product token
 # A product in a header: its token, and its version if there is one.
 _PRODUCT = re.compile(rf"({_TOKEN})(/\S*)?")
-# In a comment, a backslash and a character are a quoted pair, which means the character (RFC 9110
-# 5.6.4 and 5.6.5). A parenthesis in a quoted pair does not begin or end a comment.
+# In a comment of a header, a backslash and a character are a quoted pair, which stands for the
+# character (RFC 9110 5.6.4 and 5.6.5). A parenthesis in a quoted pair does not begin or end a
+# comment.
 _BRACKET = re.compile(r"(\\.|[()])")
-_NO_SEPARATORS = str.maketrans("();,", "    ")  # In a quoted pair, they do not separate names.
+# These four characters separate names, except in a quoted pair.
+_NO_SEPARATORS = str.maketrans("();,", "    ")
 _COMPATIBLE = re.compile(r"compatible(?![\w-])[\s:-]*", re.IGNORECASE)
 # The address of the operator after a name in a comment, as in "(mybot +https://example.com/bot)".
 _ADDRESS = re.compile(r"(?<!\s)\s+\+?(?:https?://|www\.)\S*\Z", re.IGNORECASE)
@@ -188,9 +190,9 @@ def agents_heeded(user_agent: str | bytes | UserAgent) -> tuple[bytes, ...]:
     """Return the user agents whose groups a crawler follows, in the order in which it tries them.
 
     The result contains the product tokens of the crawler in lower case, and "*" at the end if the
-    crawler follows "*". For example, it is (b"mybot", b"*") for "mybot/1.0". If `user_agent` is a
-    token or a header as text, the result contains this token and "*". If the crawler ignores
-    robots.txt, the result is empty.
+    crawler follows "*". If the crawler ignores robots.txt, the result is empty. If `user_agent` is
+    not a `UserAgent`, but a token or a header, the result contains only the token in it and "*".
+    For example, the result for "mybot/1.0" is (b"mybot", b"*").
     """
     if not isinstance(user_agent, UserAgent):
         user_agent = _one_token(product_token(user_agent))
@@ -275,8 +277,8 @@ def _parts_of(header: str) -> tuple[str, list[str]]:
     """
     beside: list[str] = []
     comments: list[list[str]] = []
-    # The parts of the header that are open at the current piece: the text outside the comments, and
-    # then the open comments, with the innermost comment at the end.
+    # Each piece is added to the last list in `around`. The first list is for the text outside the
+    # comments. The other lists are for the comments that are open, with the innermost at the end.
     around = [beside]
     for piece in _BRACKET.split(header):
         if piece == "(":
@@ -327,6 +329,6 @@ def _after_compatible(items: Iterable[str]) -> Iterator[str]:
             is_next = True
             name = name[compatible.end() :]
         if is_next and not _NO_NAME.match(name):
-            # robots.txt files name this crawler "Slurp".
+            # In a robots.txt, the name of the crawler "Yahoo! Slurp" is "Slurp".
             yield _leading_token(name.removeprefix("Yahoo! "))
             is_next = False

@@ -2,11 +2,11 @@
 
 To add a crawler, add a row to `_CRAWLERS`. If the operator is new, add its page to `_PAGES` as
 well, and the day on which you read the page. A month without a day means that the row comes from
-the list of that month, and that the page was not read again. Rows for which only a description by
-another author was read are also in `_SECOND_HAND`. Some crawlers fall back to another token:
-Applebot falls back to Googlebot. The crawler then follows the groups of the first token that a
-robots.txt names, and otherwise the groups of "*". The commands `agents` and `lint`, and the hints
-about misspelt names, use this list.
+the list of that month, and that the page was not read again. If you have read only another author's
+description of a crawler, add the crawler to `_SECOND_HAND` as well. Some crawlers fall back to
+another token. For example, Applebot falls back to Googlebot. So Applebot follows the groups of
+"Applebot"; if there are none, the groups of "Googlebot"; and if there are none either, the groups
+of "*". The commands `agents` and `lint`, and the hints about misspelt names, use this list.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ _CRAWLERS = {
         "Diffbot": "Diffbot",
         "CloudflareBrowserRenderingCrawler": "Cloudflare",
     },
-    "preview": {  # the card for a link
+    "preview": {  # the title and image that a chat or a social network shows for a link
         "facebookexternalhit": "Meta",
         "Twitterbot": "X",
         "LinkedInBot": "LinkedIn",
@@ -228,7 +228,7 @@ def _product(name: str) -> str:
     return name.partition("-")[0].lower().removesuffix("bot").removesuffix("spider")
 
 
-# Operators document these names, although a product token cannot contain digits.
+# Names with digits that operators document, although a product token cannot contain digits.
 _WITH_DIGITS = ("AI2Bot", "Ai2Bot-Dolma", "img2dataset", "k2spider", "360Spider")
 _NAMES = chain(GOOGLE_NAMES, _WITH_DIGITS, *(row.tokens for row in KNOWN_CRAWLERS))
 # The names, in lower case, of the crawlers that may ignore robots.txt.
@@ -256,7 +256,7 @@ def is_known(name: str) -> bool:
 
 
 def may_ignore(user_agent: str) -> bool:
-    """Return whether the operator of a crawler states that it may ignore robots.txt.
+    """Return whether the operator of a crawler states that the crawler may ignore robots.txt.
 
     `user_agent` is the product token of the crawler in lower case.
     """

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from .urls import escape
 
-# Kinds of line. Google's parser can report its reading of each line, and these are its numbers.
+# Kinds of line. Google's parser has a report on each line, in which it uses the same numbers.
 UNKNOWN = 0
 USER_AGENT = 1
 ALLOW = 2
@@ -94,7 +94,8 @@ MAX_BYTES = 512_000
 # 2,083 bytes, less one byte. The longest URL in some browsers has 2,083 bytes.
 MAX_LINE_BYTES = 16_663
 
-# An allow rule for a page whose name begins like this also allows its directory (Google's parser).
+# An allow rule for a page whose name begins with this text also allows the directory of the page.
+# For example, "Allow: /d/index.html" also allows "/d/" (Google's parser).
 INDEX_PAGE = "/index.htm"
 
 # A product token consists of letters, "-" and "_" (RFC 9309 2.2.1). Google ignores the text after
@@ -223,9 +224,9 @@ def content_blocks(body: bytes) -> Iterator[bytes]:
 def read_line(number: int, raw: bytes) -> Line:
     """Read the line `raw`, which has the line number `number` in the file.
 
-    A comment is removed before the line is split. Two other functions also have to end a value at a
-    comment: `_patterns` in the fast reader for paths, and `agent_of` for user agents. All three
-    must agree.
+    A comment is removed before the line is split. Two other functions also remove comments, and
+    must do it in the same way. They are `_patterns` in crawler_groups.py, for the paths of rules,
+    and `agent_of`, for user agents.
     """
     flags = TOO_LONG if len(raw) > MAX_LINE_BYTES else 0
     text, hash_sign, _ = _usable(raw).partition(b"#")

@@ -1,9 +1,10 @@
 """Find the lines of a robots.txt that may do harm, and sort the findings by their harm.
 
 remarks.py finds problems in single lines, and contains the texts of all kinds of findings. This
-module adds the findings for which several lines must be compared. For example, a rule never decides
-if another rule always has precedence. To find such a rule, this module asks an index of all rules
-which rule decides for the paths that the rule matches (`stand_in` in patterns.py).
+module adds the findings for which several lines must be compared. For example, it finds a rule that
+never decides, because another rule matches the same paths and has precedence. To find this out, it
+makes one path that stands for all paths that the rule matches (`stand_in` in patterns.py), and
+looks up which of all the rules decides for this path.
 
 No verdict depends on a finding. The sources are RFC 9309, and Google's page and parser (lines.py).
 """
@@ -72,7 +73,7 @@ _ENGINE_TOKENS = set(map(str.lower, _OF_ENGINES))
 # If a site wants to be found by search engines, it does not shut out these crawlers on purpose.
 _LARGE = {"Googlebot", "Bingbot"}
 _ANY = UserAgent.of("*")
-_MOST_SITEMAPS = 1_000  # The other sitemap lines of a file are not checked.
+_MOST_SITEMAPS = 1_000  # Only this many sitemap lines of a file are checked.
 # Hosts that no crawler can reach: a developer's own machine, the example in the default settings of
 # a tool, or the text that a program writes for a missing value.
 _NOT_PUBLIC = re.compile(
@@ -83,8 +84,9 @@ _NOT_PUBLIC = re.compile(
 )
 # A directive anywhere in a line of a web page, as in "<pre>User-agent: *".
 _DIRECTIVE = re.compile(rb"(?:user-agent|disallow)\s{0,9}:", re.IGNORECASE)
-# The end of a rule that matches a query parameter, such as "*?name=" or "*?begin_". The groups are
-# the separator before the parameter, "?", "&" or "", the name of the parameter, and "=" or "".
+# The end of a rule that matches a query parameter, such as "*?name=" or "*?begin_". The expression
+# has three groups: the separator before the parameter ("?", "&" or ""), the name of the parameter,
+# and the sign after the name ("=" or "").
 _PARAMETER = re.compile(r"\*([?&]?)([\w.%~\[\]-]+)(?:(=)[^?&=]*|\**)\Z")
 _STYLE_OR_SCRIPT = re.compile(r"\.(?:css|[cm]?js)(?:[$*?]|\Z)", re.IGNORECASE)
 # Folders with style sheets or scripts. Each row contains a regular expression for the folder, and
@@ -100,10 +102,12 @@ _FOLDERS = (
 )
 
 # The limit on the work of comparing patterns with paths. A unit of work is the comparison of one
-# character of a pattern with one character of a path. It takes at most a quarter of a nanosecond.
+# character of a pattern with one character of a path. A unit takes at most a quarter of a
+# nanosecond.
 _MOST_WORK = 20_000_000_000
 _MOST_SHOWN = 100  # A finding shows 200 characters, so it never shows more user agents than this.
-# A path costs as much work as this many additional characters, and so does a set of patterns.
+# When work is counted, this number is added to the number of characters of each path, and to the
+# number of characters of each set of patterns.
 _WORK_EACH = 200
 
 
@@ -197,8 +201,9 @@ def no_robots_file(body: bytes, robotstxt: RobotsTxt) -> Finding | None:
 def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
     """Describe a `body` that is not a robots.txt, such as "a web page"; return "" for a robots.txt.
 
-    A text is a robots.txt if at least one line is a known directive, or nearly one. An empty text
-    is a robots.txt, and so is a text that consists of comments.
+    A text is a robots.txt if at least one line has the name of a known field, or a name that looks
+    like a misspelt field. An empty text is a robots.txt, and so is a text that consists of
+    comments.
     """
     if is_web_page(body):
         return "a web page"
@@ -311,9 +316,9 @@ def _seams(all_lines: Iterable[Line]) -> set[int]:
     fields: set[bytes] | None = None
     for line in all_lines:
         if line.kind == USER_AGENT:
-            # A line with "*" is not a seam if the lines above it only set a crawl delay, or another
-            # limit, for some crawler, because this crawler is meant to follow the rules of "*" as
-            # well.
+            # Above a line with "*", there may be user-agent lines and a crawl delay for some
+            # crawlers. In this case the line is not a seam, because the author means these crawlers
+            # to follow the rules of "*" as well. Other limits count like a crawl delay.
             if fields and (line.value != GLOBAL or fields.isdisjoint(OF_GROUPS)):
                 seams.add(line.number)
             fields = set()
@@ -332,9 +337,10 @@ def _shut_out(
     """Return the search engines that may fetch nothing, and whether this is true of all of them.
 
     The search engines include "*", which stands for all crawlers without a group of their own. The
-    first item of the result is a dictionary. Its key is a pair: the rule that disallows everything,
-    and the line number of a seam (see `_seams`). The line number is 0 if the rule would apply
-    without the seam as well. Its value is the list of the search engines for which this is true.
+    first item of the result is a dictionary. A key of the dictionary is a pair of the rule that
+    disallows everything and a line number. If the rule applies to a search engine only because of a
+    seam (see `_seams`), the line number is the number of the seam, and otherwise 0. The value for a
+    key is the list of the search engines to which the rule applies in this way.
     """
     shut_out: dict[tuple[Rule, int], list[str]] = {}
     is_closed = True
@@ -352,7 +358,7 @@ def _shut_out(
 
 
 def _on_crawlers(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[Finding]:
-    """Find problems in the rules of each crawler, and rules of "*" that it does not follow.
+    """Find problems in each crawler's rules, and rules of "*" that the crawler does not follow.
 
     User agents that have the same groups are handled together, as one crawler.
     """
@@ -400,9 +406,9 @@ def _paths_closed_to_all(groups: Iterable[Group]) -> list[str]:
 def _opened(rules: Iterable[Rule], closed_to_all: Iterable[str], index: Index) -> list[str]:
     """Return the patterns in `closed_to_all` that are open to a crawler with a group of its own.
 
-    A pattern is open if no rule of the crawler matches all its paths. The result is empty if the
-    crawler's group allows everything, because the author seems to let this crawler in on purpose.
-    It is also empty if a rule of the group matches every path.
+    A pattern is open if no rule of the crawler matches all paths that the pattern matches. The
+    result is empty if the crawler's group allows everything, because the author seems to let this
+    crawler in on purpose. The result is also empty if a rule of the group matches every path.
     """
     if all(rule.allow for rule in rules) or decider(index.kinds, stand_in("/")) != NO_RULE:
         return []
@@ -442,8 +448,8 @@ def _on_parameters(rules: Sequence[Rule]) -> Iterator[Finding]:
     """Find rules that match a query parameter only if it is the first one, such as "/*?name=".
 
     There is no finding for a parameter if another rule matches it in other places, such as
-    "/*&name=". There is only one note. It is for the first of the rules, and contains the number of
-    the others.
+    "/*&name=". If there are several such rules, the function yields only one note, for the first of
+    these rules. The note shows how many more rules there are.
     """
     firsts: dict[str, tuple[int, str]] = {}
     elsewhere = set()
@@ -495,8 +501,9 @@ def _on_own_sitemaps(
 ) -> Iterator[Finding]:
     """Find sitemaps that a rule disallows.
 
-    There is one finding for each rule that disallows a sitemap. It is for the first of these
-    sitemaps. A crawler for which the whole site is disallowed is left out.
+    There is one finding for each rule that disallows sitemaps. The finding has the line number of
+    the first sitemap that the rule disallows. A crawler for which the whole site is disallowed is
+    left out.
     """
     forbidden: dict[tuple[Rule, str], list[int]] = {}
     work_left = _MOST_WORK
@@ -544,8 +551,9 @@ def _style_or_script(pattern: str) -> str:
         return path.rstrip("*$").replace("*", "\0")
     folders = path
     if not path.endswith("/"):
-        # The rule matches only some of the paths in the folder above the last segment, so only the
-        # last segment is compared with the names of folders.
+        # The pattern may end within a name. For example, the pattern "/css/a" matches only some
+        # files in the folder "/css/". So only the last segment of the pattern is compared with the
+        # names of folders, such as "css" in "/static/css".
         folders = path[path.rfind("/") :] + "/"
     for folder, file in _FOLDERS:
         if re.search(folder, folders.lower()):

@@ -104,7 +104,7 @@ def names_in(text: str) -> list[str]:
 
 
 def hints_on(names: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence for each name that may be meant for the name of a known crawler."""
+    """Yield a sentence for each name that is probably a wrong name of a known crawler."""
     for name in names:
         hint = did_you_mean(name)
         if hint:
@@ -134,13 +134,13 @@ def problem_of(user_agent: str) -> str:
 
 
 def checked_url(text: str, *, has_robots: bool) -> str:
-    """Return `text` if it can be judged.
+    """Return `text` if a verdict on it is possible.
 
-    An absolute URL can be judged. A path can be judged only if the user gives a robots.txt, which
-    `has_robots` shows.
+    A verdict on an absolute URL is always possible. A verdict on a path, such as "/a", is possible
+    only if `has_robots` is true, which means that the user also gives a robots.txt.
 
     Raises:
-        ValueError: `text` cannot be judged, or is a URL without an origin.
+        ValueError: no verdict on `text` is possible, or `text` is a URL without an origin.
     """
     if has_robots and text.startswith("/"):
         return text
@@ -164,10 +164,10 @@ def verdict_on(url: str, crawler: UserAgent, robotstxt: RobotsTxt) -> Verdict:
 
 
 def group_line(robotstxt: RobotsTxt, verdict: Verdict) -> int | None:
-    """Return the number of the user-agent line by which the group of a verdict applies.
+    """Return the line number of the user-agent line that names the user agent of a verdict's group.
 
-    Return None if no group applies. If several groups are merged, the line belongs to the group
-    with the rule that decides.
+    Return None if no group applies. If several groups for the user agent are merged, the result is
+    the line in the group that contains the deciding rule.
     """
     user_agent, rule = verdict.group or "", verdict.rule
     for group in groups_of(robotstxt):

@@ -1,8 +1,8 @@
 """Find the lines of a robots.txt that other parsers read differently from Google's parser.
 
 Crawlers of operators other than Google also read a robots.txt. The lines that this module reports
-are correct by RFC 9309 and for Google. But in our tests, some other parsers then allowed URLs that
-the file disallows. Each note names these parsers.
+are correct by RFC 9309 and for Google. But in our tests, some other parsers misread files with such
+lines, and allowed URLs that the files disallow. Each note names these parsers.
 
 There is only one note of each kind, at the first line to which it applies. No verdict depends on a
 note. The notes come from tests of 28 parsers with 23 questions each on 2026-11-28. The notes name
@@ -31,7 +31,7 @@ _OF_HTTRACK = {"*", "httrack"}  # the user agents whose groups HTTrack follows
 def read_otherwise(
     body: bytes, all_lines: Sequence[Line], groups: Sequence[Group]
 ) -> Iterator[Finding]:
-    """Yield one note for each way in which other parsers read `body` differently.
+    """Yield one note for each way in which other parsers read `body` differently from Google's.
 
     `all_lines` and `groups` are the lines and groups of `body`.
     """
@@ -52,7 +52,7 @@ def read_otherwise(
 def _noted(kind: str, lines: Iterable[int]) -> Iterator[Finding]:
     """Yield a note of `kind` for the first line number in `lines`, if `lines` is not empty.
 
-    The note contains the number of the other lines.
+    The text of the note shows how many more lines there are.
     """
     first, *others = [*lines] or [0]
     if first:
@@ -86,9 +86,9 @@ def _lower_escapes(all_lines: Iterable[Line], written: Iterable[bytes]) -> Itera
 
 
 def _empty_rules(group: Group) -> Iterator[int]:
-    """Yield the line number of an empty disallow rule before a disallow rule with a path.
+    """Yield the line number of the first empty disallow rule in a group.
 
-    At most one number is yielded, for the first such rule of the group.
+    The number is yielded only if a disallow rule with a path follows in the group.
     """
     empty = 0
     for rule in group.rules:
@@ -117,7 +117,10 @@ def _on_parts(groups: Sequence[Group]) -> Iterator[Finding]:
 
 
 def _on_long_groups(groups: Iterable[Group]) -> Iterator[Finding]:
-    """Find the first group that is too long for HTTrack. Report the first rule that it forgets."""
+    """Find the first group that is too long for HTTrack.
+
+    The finding is about the first rule of the group that HTTrack forgets.
+    """
     for group in groups:
         if _OF_HTTRACK.isdisjoint(group.user_agents):
             continue

@@ -10,8 +10,9 @@ pattern times the length of the path. Patterns never become regular expressions.
 pattern "/a*b*c" matches the path "/axbbc" with "/a" at 0, "b" at 3 and "c" at 5.
 
 A crawl requests only a few pages of most hosts. For these hosts, an index (rule_index.py) costs
-more time and memory than it saves, so `Patterns` tries the patterns one by one. Both a `Patterns`
-object and each half of an index implement the protocol `RuleSet`.
+more time and memory than it saves, so `Patterns` tries the patterns one by one. An index has two
+halves, one for the disallow rules and one for the allow rules. Each half implements the protocol
+`RuleSet`, and so does a `Patterns` object.
 
 The sources are RFC 9309 2.2.3, and Google's page ("URL matching based on path values", "Order of
 precedence for rules").
@@ -55,7 +56,7 @@ def matches(pattern: str, path: str) -> bool:
         return path.endswith(rest[:-1], end) if rest.endswith("$") else path.find(rest, end) >= 0
     *segments, last = rest.removesuffix("$").split("*")
     if len(segments) > _MANY_STARS and path.find(last, end + sum(map(len, segments))) < 0:
-        # Before the last segment, the path has too few characters for the other segments.
+        # Too few characters for the other segments stand before the last segment in the path.
         return False
     for segment in segments:
         begin = path.find(segment, end)
@@ -120,7 +121,7 @@ class RuleSet(Protocol):
         """
 
 
-# The rules of a group: its disallow rules, then its allow rules.
+# The rules of a group, as a pair of its disallow rules and its allow rules.
 Kinds = tuple[RuleSet, RuleSet]
 
 
@@ -138,10 +139,11 @@ def decider(kinds: Kinds, path: str) -> int:
 
 
 class Patterns:
-    """The allow rules of a group, or its disallow rules. Each question tries the rules one by one.
+    """The allow rules of a group, or its disallow rules. Each search tries the rules one by one.
 
-    An allow rule for an index page has two patterns with the same line number. The pattern of the
-    directory comes before the pattern as written.
+    An allow rule for an index page has two patterns with the same line number. For example, the
+    rule "Allow: /d/index.htm" has the patterns "/d/$" (the directory) and "/d/index.htm", in this
+    order.
 
     Attributes:
         text: the patterns in file order, with an LF between them.

@@ -5,9 +5,10 @@ The preferences are in `Content-Usage` and `Content-Signal` lines. For example, 
 as `train-ai` is a label. If no line states a preference for a label, the use is neither granted nor
 refused.
 
-This module is experimental, because the specifications of both fields are drafts, so names may
-change. `Rules` keeps the lines as written, and this module reads them only when a caller asks for
-preferences. experimental/preferences.py reads the headers of pages, and checks the lines for lint.
+This module is experimental. The specifications of both fields are drafts, so the names in this
+module may change. `Rules` keeps the lines as written, and this module reads them only when a caller
+asks for preferences. experimental/preferences.py reads the headers of pages, and checks the lines
+for lint.
 
 No verdict depends on preferences. A spider has to decide itself how to obey them.
 
@@ -53,8 +54,8 @@ SIGNAL: Labels = {
 }
 
 _SIGNAL = b"content-signal"  # the name of a field, in lower case
-# `_statements` keeps its results for this many files. The result for a hostile file takes up to 10
-# MB.
+# `_statements` keeps its results for this many files. The result for a hostile file takes up to
+# 10 MB of memory.
 _KEPT = 8
 
 # A Dictionary (RFC 9651) with more bytes than this is not read. Header lines and lines of a
@@ -62,10 +63,10 @@ _KEPT = 8
 _MAX_BYTES = 65_536
 
 # The following expressions match one member of a Dictionary (RFC 9651, "Structured Field Values for
-# HTTP"). The numbers in comments are sections of RFC 9651. Each repeated part begins with a
+# HTTP"). The numbers in the comments are sections of RFC 9651. Each repeated part begins with a
 # character that cannot continue the part before it. So a text can be matched in only one way, and
 # backtracking fails at once.
-_KEY = r"[a-z*][a-z0-9_.*-]*"  # 3.1.2
+_KEY = r"[a-z*][a-z0-9_.*-]*"  # a key, RFC 9651 3.1.2
 _TOKEN = r"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*"  # noqa: S105  3.3.4
 _OTHER = r"""
     -?[0-9]{1,12}\.[0-9]{1,3}(?![0-9])      # Decimal, 3.3.2
@@ -175,7 +176,7 @@ def combined(statements: Iterable[Preferences]) -> Preferences:
 
 
 def stated_in(pairs: Iterable[tuple[str, str]], labels: Labels, *lines: int) -> Preferences:
-    """Return the preferences in pairs of a label and a value.
+    """Return the preferences that pairs of a label and a value state.
 
     If a label occurs several times, the most restrictive value counts. `labels` contains the valid
     labels and values. `lines` contains the number of the line with the pairs, or nothing if the

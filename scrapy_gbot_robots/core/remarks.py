@@ -57,7 +57,8 @@ class FindingKind(NamedTuple):
         name: the name. It is the same in every version of this package, because programs may use
             it.
         level: one of `LEVELS`.
-        words: a format string for the text of a finding. `finding` fills its fields.
+        words: a format string for the text of a finding. The function `finding` fills in the fields
+            of this string, such as `{what}`.
     """
 
     name: str
@@ -92,7 +93,8 @@ class Finding(NamedTuple):
 # The text of each kind of finding describes the problem and its solution. Findings are reported in
 # the order of the kinds, and the kinds that do the greatest harm come first. The order is our
 # judgement. First come lines that close pages by mistake, then lines that open pages by mistake,
-# and then lines that only lack something. The names are the same in every version of this package.
+# and then lines that only lack something. The names of the kinds are the same in every version of
+# this package.
 _WORDS = {
     ERROR: {
         "search engine shut out": "{crawlers} may fetch nothing: {why}",
@@ -273,8 +275,8 @@ _NO_REMARKS = {
     "space in a path",
     "style or script",
 }
-# Instead of the kind on the left, `RobotsTxt.remarks` reports the kind on the right, which is more
-# general.
+# In each row, the kind on the right is more general than the kind on the left. Lint reports the
+# kind on the left, and `RobotsTxt.remarks` reports the kind on the right.
 _REMARKS = {
     "field of other crawlers": "unused field",
     "misspelt field": "unknown field",
@@ -323,7 +325,7 @@ _EVERYBODY = re.compile(
 )
 # The user agents whose groups Google's crawlers follow.
 FOR_GOOGLE = {"*", *map(str.lower, GOOGLE_NAMES)}
-# Google ignores these fields, and other crawlers use them.
+# Fields that Google ignores and that other crawlers use.
 _OF_OTHERS = {
     CRAWL_DELAY,
     b"clean-param",
@@ -340,7 +342,7 @@ _SPELT["license"] = "License"
 OF_GROUPS = {CRAWL_DELAY, b"request-rate", b"visit-time"}  # These fields work only in a group.
 # The names, in lower case, of the fields that Google uses.
 _FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in FIELDS}
-_MAX_FIELD = 30  # A longer name, in bytes, is not compared with the names of known fields.
+_MAX_FIELD = 30  # A name of more bytes than this is not compared with the names of known fields.
 # A field name may have this many additional characters at its end, such as "ed" in "Disallowed". A
 # name with a longer ending is taken for another word.
 _ENDING = 2
@@ -369,16 +371,16 @@ _OF_A_PROGRAM = re.compile(
 _FROM_A_DIGIT = re.compile(r"[0-9][\w./! -]*", re.ASCII)  # a name that begins with a digit
 
 
-# A check of a line yields pairs. The first item is the name of a kind of finding, and the second
-# item is the text for `{what}` in the words of this kind.
+# A check of a line yields pairs. The first item is the name of a kind of finding, such as "bad
+# sitemap". The second item is the text for the field `{what}` in the text of this kind (`_WORDS`).
 Odd: TypeAlias = Iterator[tuple[str, str]]
 
 
 def finding(line: int, kind: str, /, **about: object) -> Finding:
     """Return a finding about the line with the number `line`.
 
-    `kind` is the name of its kind. `about` contains the values for the fields in the words of this
-    kind.
+    `kind` is the name of the kind of finding. `_WORDS` has a text with fields such as `{what}` for
+    this kind, and `about` contains the values for these fields.
     """
     row = KINDS[kind]
     return Finding(row.level, line, kind, row.words.format(**about))
@@ -396,8 +398,8 @@ def nearest_field(key: bytes) -> str:
 def _other_field(key: bytes) -> str:
     """Return the end of a message about an unknown field, such as '; did you mean "Crawl-delay"?'.
 
-    It names a field that crawlers other than Google's know, and whose name is similar to `key`. If
-    there is no such field, return "".
+    The message suggests a field that crawlers other than Google's use, if its name is similar to
+    `key`. If no such field has a similar name, return "".
     """
     name = key.decode("utf-8", "replace").lower()
     nearest = get_close_matches(name[: _MAX_FIELD + 1], _SPELT, n=1, cutoff=0.8)

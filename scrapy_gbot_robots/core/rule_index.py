@@ -69,7 +69,8 @@ from operator import itemgetter
 from .patterns import LENGTH_BITS, NO_RULE, Kinds, is_allowed, matches, precedence_of
 from .urls import path_of
 
-# A wildcard pattern in a list: its precedence, its needle, and the pattern itself.
+# A wildcard pattern, as a tuple of its precedence, its needle and the pattern itself. The needle is
+# a literal text of the pattern that every matching path contains.
 Filed = tuple[int, str, str]
 
 # Up to this number of stems, one `startswith` call with all stems is faster than a bisection.
@@ -149,7 +150,7 @@ class Index:
         self._barred, self._exempt = tuple(stems), tuple(exempt)
         self._final = not exempt and len(stems) == len(beginnings)
         if len(exempt) > _FEW_STEMS:
-            self._barred = ()  # A bisection is faster.
+            self._barred = ()  # With many exempt texts, the bisection in `best` is faster.
 
     def allows_url(self, url: str, start: int) -> bool:  # noqa: C901 - spelt out, for speed
         """Return whether the rules allow the path in `url`.
@@ -222,7 +223,7 @@ class _OneKind:
         self._highest = max((*plain.values(), *wild.values()), default=0)
         # For each piece, the patterns that are filed under it.
         self._by_piece: dict[str, list[Filed]] = {}
-        # This function is called with a path. If the result is false, the path contains no piece
+        # A function from a path to a truth value. If the value is false, the path contains no piece
         # under which a pattern is filed.
         self._may_hold_a_piece: Callable[[str], object] = bool
         # `_tried` contains the patterns with a needle that are not filed.
@@ -304,7 +305,11 @@ class _OneKind:
         return best
 
     def _best_filed(self, path: str, best: int) -> int:
-        """Return the same as `best` would if the patterns in `_by_piece` were the only rules."""
+        """Return the highest precedence of a pattern in `_by_piece` that matches `path`.
+
+        `best` is the precedence of the best rule found before. If no matching pattern has a higher
+        precedence, `best` is returned.
+        """
         pieces = {path[at : at + _PIECE] for at in range(len(path) - _PIECE + 1)}
         crowds = [self._by_piece[piece] for piece in self._by_piece.keys() & pieces]
         if sum(map(len, crowds)) * len(path) > _MUCH_WORK:
@@ -350,10 +355,10 @@ def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
     bisection.
     """
     starts = range(len(path))
-    # The greatest index at which each suffix begins. Suffixes that are equal after the cut share an
-    # entry.
+    # The greatest index at which each suffix begins. Each suffix is cut to `_SUFFIX` characters.
+    # Suffixes that are equal after the cut share an entry.
     last = {path[at : at + _SUFFIX]: at for at in starts}
-    # The least index at which each suffix begins, in the same way.
+    # The least index at which each suffix begins. It is empty until it is needed.
     first: dict[str, int] = {}
     suffixes = [*sorted(last), _END, _END]
     for rule in filed:
@@ -369,7 +374,7 @@ def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
             begin -= len(segment)
             if suffixes[number + 1].startswith(text):
                 continue  # Several suffixes begin with the segment.
-            if not first:  # Most hostile files never get here.
+            if not first:  # Even most hostile files do not need `first`, so it is made only here.
                 first = {path[at : at + _SUFFIX]: at for at in reversed(starts)}
             if first[suffix] > begin:
                 break
@@ -432,5 +437,5 @@ def _filed(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
     return hung, needles
 
 
-# Many files have no rules for a crawler. They share this index.
+# The index for a robots.txt without rules for the crawler. All such files share it.
 NO_RULES = Index((), ())

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from .preferences import Preferences
     from .rule_index import Index
 
-# The bytes of memory that rules take together with their index. The numbers were measured and
-# rounded up.
+# The following numbers of bytes estimate the memory for a `Rules` object and its index. They were
+# measured and rounded up.
 _BYTES_WITHOUT_RULES = 600
-_BYTES_EACH = 2_700  # of an object with rules, in addition to its patterns
+_BYTES_EACH = 2_700  # for a `Rules` object that has rules, without its patterns
 _TEXT_COPIES = 3  # The text of a pattern is in memory up to three times.
 _BYTES_PER_RULE = 240
 _BYTES_PER_WILDCARD = 620  # in addition to `_BYTES_PER_RULE`
@@ -52,15 +52,16 @@ _BYTES_PER_CONTENT_LINE = 150  # in addition to the text of the line
 
 # The unit of cost is one try: comparing one path of ordinary length with all rules. Building an
 # index costs as much as 25 tries, so the index is built after 25 tries. In this way the total cost
-# is at most twice the least possible cost, however many questions follow.
+# is at most twice the least possible cost, however many URLs are judged.
 _TRIES = 25
 _ORDINARY_PATH = 80  # characters; trying a path of 160 characters may cost twice as much
-_PATHS_IN_A_TRY = 8  # Asking about eight paths at once costs about as much as one try.
+_PATHS_IN_A_TRY = 8  # Judging eight paths at once costs about as much as one try.
 _SPLIT_AGAIN_CHARS = 2_000  # Splitting patterns of this many characters takes microseconds.
 _MANY_RULES = 1_500  # Trying or indexing this many rules takes milliseconds.
 
-# A question about a URL is called long if its answer may take more than `_LONG_NS` nanoseconds. The
-# time is estimated from the numbers below, which were measured.
+# A question is a call of `allowed`, `verdict` or `preferences_of` for a URL. A question is long if
+# it may take more than `_LONG_NS` nanoseconds. The time is estimated from the following numbers,
+# which were measured.
 _LONG_NS = 5_000_000
 _NS_OF_CHAR = 50  # The fixed cost of each character in a pattern, in nanoseconds.
 _NS_OF_COMPARISON = 0.25  # The cost of comparing two characters, in nanoseconds.
@@ -71,12 +72,12 @@ _BYTES_ESCAPED = 12  # A character past ASCII in a URL becomes at most 12 charac
 
 PATHS_BEGIN = ("/", "*")  # A pattern that begins otherwise matches no path.
 _ROBOTS_TXT = "/robots.txt"  # This path is never disallowed.
-# The value of `_site` before the first URL. No URL begins with an empty tuple of texts.
+# The value of `_site` before the first URL. `url.startswith(())` is False for every URL.
 _NO_SITE: tuple[tuple[()], int] = ((), 0)
 
 
 class Rules:
-    """The merged rules that one crawler follows (RFC 9309 2.2.1). They do not change.
+    """The merged rules that one crawler follows (RFC 9309 2.2.1). The rules do not change.
 
     `RobotsTxt.rules_for` returns them. A crawl keeps such an object for each origin, so it contains
     neither the body of the robots.txt nor other groups. Threads may share an object.
@@ -85,9 +86,9 @@ class Rules:
         crawl_delay: the crawl delay in seconds; None if there is none. Google ignores it.
     """
 
-    # A crawl requests only a few pages of most hosts, so the first questions are answered by trying
-    # each rule, and later questions by an index (rule_index.py). Each attribute that changes is
-    # written in one step and is correct by itself, so threads do not need a lock.
+    # A crawl requests only a few pages of most hosts. So for the first URLs each rule is tried, and
+    # an index (rule_index.py) is built only for later URLs. Each attribute that changes is written
+    # in one step and is correct by itself, so threads do not need a lock.
     __slots__ = (
         "_allows",
         "_content_lines",
@@ -134,7 +135,7 @@ class Rules:
         self._quick: tuple[Index | None, float] | None = None
         # The beginning of the last URL, up to the first slash of its path, and the index of this
         # slash, such as ("https://example.com/", 19). The next URL usually has the same beginning,
-        # so the place of its path is known at once. Only questions to the index use this.
+        # so the place of its path is known at once. This attribute is used only with the index.
         self._site: tuple[str | tuple[()], int] = _NO_SITE
         self._group = group
         self.crawl_delay = crawl_delay
@@ -184,9 +185,9 @@ class Rules:
         barred: set[str] = set()
         text = "\n".join(paths)
         if suspects and "" not in beginnings and "*" not in text and "$" not in text:
-            # No path contains "*" or "$", so each suspect begins with the whole pattern of a
-            # disallow rule without a wildcard. The suspect is disallowed unless it begins with the
-            # text before the first wildcard of some allow rule.
+            # In this branch, no path contains "*" or "$". So if a suspect begins with a pattern,
+            # the pattern has no wildcard, and it matches. The suspect is disallowed unless it
+            # begins with the text before the first wildcard of an allow rule.
             exempt = tuple([allow.rstrip("$").partition("*")[0] for allow in self._allows.texts()])
             barred = {path for path in suspects if not path.startswith(exempt)}
         for needle, _ in wild:
@@ -235,21 +236,22 @@ class Rules:
         return Verdict(True, rule, EMPTY_RULE if rule else self._unmatched, self._group)
 
     def _forget_split(self) -> None:
-        """Free the split patterns after the first question, because most hosts are asked only once.
+        """Free the memory for the split patterns.
 
-        Patterns with a long text stay split, because splitting them again would take too long. The
-        split patterns are kept after a URL that is disallowed, because the next question is usually
-        for the rule that disallows it.
+        `allowed` and `verdict` call this method after the first URL of a host, because many hosts
+        have only one URL in a crawl. Patterns with a long text stay split, because splitting them
+        again would take too long. If the first URL is disallowed, this method is not called,
+        because the caller usually needs the patterns again, for the rule that disallows the URL.
         """
         for patterns in (self._allows, self._disallows):
             if len(patterns.text) <= _SPLIT_AGAIN_CHARS:
                 patterns.tried = None
 
     def _kinds(self, *paths: str) -> Kinds:
-        """Return the disallow rules and the allow rules, for a question about `paths`.
+        """Return the disallow rules and the allow rules in a form for judging `paths`.
 
-        At first, these are the two `Patterns` objects, which try each rule. After the questions so
-        far have cost as much as building an index, these are the two halves of the index.
+        At first, this form is two `Patterns` objects, which try each rule. When the tries so far
+        have cost as much as building an index, the form is the two halves of the index.
         """
         index = self._index
         if index is None:
@@ -335,10 +337,10 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
 
 
 def _quick_chars(rules: Rules) -> tuple[Index | None, float]:
-    """Return the current index, and the length of the longest URL whose questions are not long.
+    """Return the current index, and the greatest length of a URL for which no question is long.
 
     `takes_long` explains what a long question is. The length is in characters. It is negative if
-    every question may be long.
+    even a question about a short URL may be long.
     """
     index = rules._index  # noqa: SLF001
     if len(content_lines_of(rules)) > _MANY_CONTENT_LINES:

@@ -29,7 +29,7 @@ from .verdict import Verdict
 _SENT = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
 # This matches a text of several URLs, with an LF after each URL.
 _ARE_SENT = re.compile(rf"[{re.escape(_SENT)}\n]*").fullmatch
-# If a text of several URLs contains one of these texts, a URL may have another form.
+# If a text of several URLs contains one of these texts, one of the URLs may have another form.
 _MAY_BE_ODD = ("/.", ";?", ";\n", "?\n")
 # This matches one URL.
 _IS_SENT = re.compile(rf"[{re.escape(_SENT)}]*(?<![;?])").fullmatch
@@ -103,7 +103,8 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
 def names_the_same(url: str, other: str) -> bool:
     """Return whether `other` is a form in which a client may send `url`. Fragments are ignored.
 
-    Both should be absolute URLs. If one of them is not, the result is whether they are equal.
+    `url` and `other` should be absolute URLs. If one of them is not an absolute URL, the result is
+    True only if they are equal.
     """
     if url.partition("#")[0] == other.partition("#")[0]:
         return True

@@ -34,8 +34,8 @@ _MAX_HOST = 1_000  # the longest host of a URL that is read, in characters
 # The longest name in DNS, in characters. This limit is checked for hosts with characters past
 # ASCII.
 _MAX_NAME = 253
-# The longest label in DNS, in characters. This limit is checked for the same hosts, because
-# encoding a label in punycode takes quadratic time.
+# The longest label in DNS, in characters. This limit is checked for hosts with characters past
+# ASCII, because encoding a label in punycode takes quadratic time.
 _MAX_LABEL = 63
 _MAX_PORT = 65_535
 _PORT_DIGITS = 6  # A port with six significant digits is out of range.
@@ -43,9 +43,9 @@ _PORT_DIGITS = 6  # A port with six significant digits is out of range.
 # An ordinary URL, without upper-case letters, user-info, an IPv6 address or escapes. The groups are
 # scheme, host and port. Most URLs match.
 _PLAIN = re.compile(r"(https?|ftp)://([a-z0-9_-][a-z0-9._-]*)(?::([0-9]{1,5}))?(?=[/?#]|\Z)")
-# Any other URL, with the same groups. A URL with a backslash in its authority does not match,
-# because clients disagree about its host. Browsers end the host at the backslash, and other clients
-# read the text before a later "@" as user-info.
+# Any other URL. The groups are scheme, host and port. A URL with a backslash in its authority does
+# not match, because clients disagree about its host. Browsers end the host at the backslash, and
+# other clients read the text before a later "@" as user-info.
 _ODD = re.compile(
     r"([A-Za-z][A-Za-z0-9+.-]*)://(?:[^/?#\\]*@)?"
     r"(\[[0-9A-Fa-f:.]*\]|[^/?#@\\:\[\]]*)(?::([0-9]*))?(?=[/?#]|\Z)"

@@ -3,12 +3,12 @@
 `decoded` undoes content codings such as gzip. `as_served` removes the page that a browser makes
 around a text file.
 
-Only the first bytes of a compressed robots.txt are decoded, however long it is. Each decoder is a
-generator that turns pieces into pieces, so a decompression bomb costs the time and memory of one
-piece. If a body has two codings, the number of pieces of the outer coding is limited as well,
-because the inner decoder may read any number of pieces without giving a single byte. Scrapy's
-HttpCompressionMiddleware is not used, because it decodes the whole body, or drops it if it is too
-long.
+Only the first bytes of a compressed robots.txt are decoded, however long the file is. Each decoder
+is a generator that reads pieces of the body and yields decoded pieces, so a decompression bomb
+costs the time and memory of only one piece. If a body has two codings, the outer decoder may yield
+only a limited number of pieces, because the inner decoder may read any number of them without
+yielding a single byte. Scrapy's HttpCompressionMiddleware is not used, because it decodes the whole
+body, or drops a body that is too long.
 
 The sources are RFC 9110 8.4 (Content-Encoding), RFC 1952 2.2 (gzip), RFC 1950 (zlib), RFC 7932
 (brotli), and RFC 8878 and 9659 (zstd).
@@ -35,9 +35,9 @@ RENDERED = "playwright"
 _FED = 8_192
 _PIECE = 65_536
 _MOST_CODINGS = 2
-# The decoded pieces of an outer coding may have these numbers of bytes and pieces more than a text
-# of the full length needs. For example, an inner zstd decoder reads blocks of up to 128 KiB before
-# it returns the first byte.
+# If a body has two codings, the outer decoder may yield more bytes and pieces than a robots.txt of
+# the full length needs. These are the numbers of additional bytes and pieces. They are needed
+# because, for example, an inner zstd decoder reads up to 128 KiB before it yields the first byte.
 _OUTER_BYTES = 2**21
 _MOST_PIECES = 1_000
 # Values of the parameter `wbits` of zlib. They select the format.
@@ -51,14 +51,15 @@ _ZSTD_WINDOW_LOG = 23  # RFC 9659 limits the window of a content coding to 8 MiB
 # (mimesniff.spec.whatwg.org 3).
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
-# The page that a browser makes around a text file. The group is the text, with escaped markup.
+# The page that a browser makes around a text file. The only group of this expression is the text,
+# in which characters such as "<" are escaped.
 _TEXT_FILE = re.compile(
     rb"\A<html><head>(?:<(?:meta|link)[^<>]{0,200}>){0,4}</head><body><pre[^<>]{0,200}>([^<]*)</pre></body></html>\Z"
 )
 
 
 class DecodeError(ValueError):
-    """The body does not have the coding that its Content-Encoding names, or it ends too early."""
+    """The body does not have the coding that its Content-Encoding names, or ends too early."""
 
 
 def as_served(body: bytes, flags: Collection[str]) -> bytes:
@@ -140,7 +141,7 @@ def decoded(
 
 
 def _undone(pieces: Pieces, codings: Sequence[str], limit: int) -> Pieces:
-    """Undo `codings`. The server applied the last one last, so it is undone first."""
+    """Undo `codings`. The server applied the last coding last, so this coding is undone first."""
     for outer in codings[:0:-1]:
         pieces = _bounded(_DECODERS[outer](pieces), limit)
     for inner in codings[:1]:
@@ -154,8 +155,8 @@ def _bounded(pieces: Pieces, limit: int) -> Pieces:
     `limit` is the largest number of bytes of the robots.txt that are read.
 
     Raises:
-        DecodeError: there are more pieces. This happens if the inner coding decodes the pieces to
-            nothing, for example because they are empty gzip files.
+        DecodeError: there are more pieces. This happens if the inner decoder yields no bytes for
+            them, for example because each piece is an empty gzip file.
     """
     bytes_left = 2 * limit + _OUTER_BYTES
     pieces_left = _MOST_PIECES + 2 * limit // _FED
@@ -184,8 +185,8 @@ def _unzipped(pieces: Pieces, wbits: int) -> Pieces:
         while waiting:
             if stream.eof:
                 waiting = waiting.lstrip(b"\0")
-                # The bytes so far may be the beginning of another gzip file, which the next piece
-                # shows.
+                # The bytes so far may be the beginning of another gzip file. If they are too few to
+                # show this, wait for the next piece.
                 if _GZIP_MAGIC.startswith(waiting):
                     break
                 if wbits != _GZIP or not waiting.startswith(_GZIP_MAGIC):
@@ -214,12 +215,13 @@ def gunzipped(pieces: Pieces) -> Pieces:
 def _inflated(pieces: Pieces) -> Pieces:
     """Decompress the coding `deflate`.
 
-    It is the zlib format (RFC 9110 8.4.1.2), but some servers send raw deflate data without the
-    zlib header.
+    This coding is the zlib format (RFC 9110 8.4.1.2), but some servers send raw deflate data
+    without the zlib header.
     """
     first = next(pieces, b"")
     wbits = _RAW
-    # A zlib header begins with such a byte, and raw deflate data cannot begin with it.
+    # In the first byte of a zlib header, the lower four bits are 8 (`zlib.DEFLATED`). Raw deflate
+    # data cannot begin with such a byte.
     if first and first[0] & 0x0F == zlib.DEFLATED:
         wbits = _ZLIB
     yield from _unzipped(chain((first,), pieces), wbits)

@@ -48,16 +48,17 @@ _PARAMETER = re.compile(rf"; *([a-z*][a-z0-9_.*-]*)(?:=({_BARE_ITEM}))?")
 # get or did not want to pass on a response of the site.
 PROXY_ERRORS = (
     "X-Squid-Error",
-    # docs.zyte.com/smart-proxy-manager/errors.html, and scrapy-zyte-smartproxy, which writes the
-    # second header in place of the first one
+    # The sources of the next two names are docs.zyte.com/smart-proxy-manager/errors.html and
+    # scrapy-zyte-smartproxy, which writes the second header in place of the first one.
     "X-Crawlera-Error",
     "Zyte-Error",
-    # scrapy-zyte-smartproxy for Zyte API in proxy mode
+    # Source: scrapy-zyte-smartproxy, for Zyte API in proxy mode.
     "Zyte-Error-Type",
-    # docs.brightdata.com/proxy-networks/errorCatalog and /scraping-automation/serp-api/debugging
+    # Sources: the pages /proxy-networks/errorCatalog and /scraping-automation/serp-api/debugging of
+    # docs.brightdata.com.
     "X-BRD-Err-Code",
     "X-BRD-Error-Code",
-    # help.brightdata.com, article 13294853383313
+    # Source: help.brightdata.com, article 13294853383313.
     "X-Luminati-Error-Code",
     "X-Luminati-Error",
 )
@@ -120,7 +121,7 @@ def proxy_fault(proxy_status: Iterable[bytes], errors: Mapping[str, bytes | None
             The first proxy with the parameter `error` reports a failure (RFC 9209 2.1.1). RFC 9651
             requires a field that is not a valid list to be ignored as a whole.
         errors: the values of the headers in `PROXY_ERRORS`, by name; None or b"" for a header that
-            is missing. They take precedence.
+            is missing. If one of these headers has a value, `proxy_status` is not used.
 
     Returns:
         A text such as "Proxy-Status: cache.example; error=dns_error"; "" if no proxy reports a

@@ -11,19 +11,19 @@ The words of this module have these meanings:
 * An *entry* contains the copy and the outage of one origin. The package `storage` keeps entries.
   Crawls with different user agents share an entry (Google's page, "Caching"), so it contains facts
   and no verdicts.
-* A *ladder* is a table of ages of an outage. For each age, it shows whether everything is allowed,
-  or nothing, or whether the rules of the copy are used.
+* A *ladder* is a table of ages of an outage. For each age, it shows one of three states: everything
+  is allowed, nothing is allowed, or the rules of the copy decide.
 
 `renew` returns the new entry after a fetch, and `decide` returns what an entry means at a time. The
 caller passes in this time, in seconds since the epoch. It may jump, because it comes from the clock
 of a computer.
 
-A copy is fresh for a day, or for the time that the headers of the response set. While it is fresh,
-it decides. If it is not fresh and there is an outage, the ladder decides.
+A copy is fresh for a day, or for the time that the headers of the response set. While a copy is
+fresh, it decides. If the copy is not fresh and there is an outage, the ladder decides.
 
-The times of a copy are, in their order: it was fetched at `fetched_at`, the crawl fetches the
-robots.txt again in the background from `refresh_at` on, and the copy is fresh until `fresh_until`.
-An outage began at `since`, and the next fetch is due at `retry_at`. From `ask_at` on, requests wait
+A copy was fetched at the time `fetched_at`, and is fresh until `fresh_until`. Between these times
+comes `refresh_at`. From then on, the crawl fetches the robots.txt again in the background. An
+outage began at `since`, and the next fetch is due at `retry_at`. From `ask_at` on, requests wait
 for a fetch.
 
 The sources are Google's page, "Handling of errors and HTTP status codes" and "Caching"; and RFC
@@ -50,8 +50,8 @@ _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
 KEEP_DAYS = 100
 
 _SKEW = 5.0  # The clocks of processes that share a storage may differ by this many seconds.
-# The shortest max-age. A shorter one counts as this one, because otherwise a header could cause a
-# fetch for each request.
+# The shortest max-age. If a header sets a shorter max-age, this one is used. Otherwise the header
+# could cause a fetch for each request.
 _MIN_AGE = MINUTE
 # The wait after the first failure, in seconds. Each further failure doubles the wait, until it is
 # the longest wait for this kind of failure.
@@ -59,14 +59,15 @@ _FIRST_RETRY = 1.0
 _BUSY_RETRY = 5 * MINUTE  # the longest wait after a 503 or 429
 _SLOW_RETRY = HOUR  # the longest wait after any other failure
 _RETRY_AFTER = DAY  # the longest wait that a Retry-After header can cause
-# If the ladder does not forbid all requests, they do not wait for the next fetch until the fetch is
-# overdue by this time.
+# If the ladder forbids all requests, the requests wait for the next fetch. Otherwise they do not
+# wait, unless the fetch is overdue by more than this time.
 _GRACE = HOUR
 # A copy is refreshed in the background before it is no longer fresh. This happens in the last tenth
 # of its lifetime, but at most `_REFRESH_MOST` seconds before the end.
 _REFRESH_SHARE = 0.1
 _REFRESH_MOST = HOUR
-# With these statuses a server denies access to a robots.txt. They do not mean that there is none.
+# With these statuses a server denies access to a robots.txt. They do not mean that the site has no
+# robots.txt.
 REFUSALS = (401, 402, 403, 451)
 # A server that sends one of these statuses is only busy, so the crawl asks it again more often.
 _OFTEN = frozenset({429, 503})
@@ -113,7 +114,7 @@ class Outage:
     retry_at: float  # The time at which the next fetch is due.
     # The kind of the last failure; None if the failure was a response, such as a 503.
     failure: Failure | None = None
-    alike: int = 1  # How many of the last failures in a row are of this kind.
+    alike: int = 1  # The number of last failures in a row that have the same kind.
     failed_at: float = 0.0  # The time of the last failure; 0.0 if it is not known.
     redirected_to: str = ""  # The URL to which the last fetch was redirected; "" if it was not.
 
@@ -128,15 +129,18 @@ class Outage:
     def tries_without_server(self) -> int:
         """The number of the last fetches in a row that have found no server at the origin itself.
 
-        For example, the name of the host did not resolve, or the connection was refused. It is 0 if
-        the last fetch failed for another reason, or after a redirect.
+        For example, the name of the host did not resolve, or the connection was refused. The number
+        is 0 if the last fetch failed for another reason, or after a redirect.
         """
         if self.redirected_to or self.failure not in NO_SERVER:
             return 0
         return self.alike
 
     def in_words(self, now: float) -> str:
-        """Return the reason of the last failure and, from a minute on, the age of the outage."""
+        """Return the reason of the last failure, and the age of the outage at `now`.
+
+        An age of less than a minute is left out.
+        """
         age = now - self.since
         if age < MINUTE:
             return self.why
@@ -145,7 +149,7 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a storage keeps for one origin: the copy, and the outage since then if there is one."""
+    """What a storage keeps for one origin: the copy, and the outage if there is one now."""
 
     copy: Copy | None = None
     outage: Outage | None = None
@@ -168,8 +172,8 @@ LADDERS: dict[str, tuple[tuple[float, State], ...]] = {
     "google-2026": (  # Google's page of 2026
         (12 * HOUR, State.FULL_DISALLOW),
         (12 * HOUR + 30 * DAY, State.RULES),
-        # The page adds "if the site is available". This makes no difference here, because an
-        # unavailable site serves no pages.
+        # After these 30 days, Google's page allows everything, but only "if the site is available".
+        # This is not checked here, because an unavailable site serves no pages.
         (math.inf, State.FULL_ALLOW),
     ),
     # RFC 9309 2.3.1.4 gives 30 days as an example, and permits a copy or full allow after that
@@ -191,8 +195,8 @@ class Policy:
     """
 
     unreachable: str = "google"  # The ladder, as a key of `LADDERS`.
-    # The longest time for which a copy is fresh. A max-age of more than a day counts only if this
-    # is more than a day.
+    # The longest time for which a copy is fresh. A longer max-age of a response counts as this
+    # time. A response without a max-age is fresh for a day at most.
     max_age_secs: float = DAY
     soft_404: bool = True  # Whether a 5xx with a "not found" page is a 404 (see `outcome_of`).
     # Whether a site is allowed or disallowed if it denies access to its robots.txt (`REFUSALS`), or
@@ -219,7 +223,7 @@ class Decision:
     why: str
     temporary: bool  # Whether the robots.txt is unreachable, or was not fetched yet.
     refresh_at: float  # From this time on, the crawl fetches the robots.txt in the background.
-    ask_at: float  # From this time on, requests wait for that fetch.
+    ask_at: float  # From this time on, requests wait until the robots.txt has been fetched.
     copy: Copy | None = None  # The copy that decided; None if no copy decided.
     outage: Outage | None = None  # The outage that decided; None if no outage decided.
 
@@ -268,15 +272,16 @@ def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> 
 def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outage:
     """Return the outage after one more failure.
 
-    `before` is the outage before this failure; None if this is its first failure.
+    `before` is the outage before this failure; None if this failure begins an outage.
     """
     if before is None:
         before = Outage(since=now, failures=0, status=None, why="", retry_at=now, alike=0)
     alike = 0
     if outcome.failure is before.failure:
         alike = before.alike
-    # If there is no server, a fetch burdens nobody. So when the failures show for the first time
-    # that the server is gone, the waits begin again with the shortest one.
+    # If there is no server, a fetch burdens nobody. So only the failures of this kind in a row are
+    # counted. When the server disappears after other failures, such as a 503, the waits begin again
+    # with the shortest wait.
     tries = before.failures
     if outcome.failure in NO_SERVER:
         tries = alike
@@ -319,7 +324,7 @@ def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
     copy = entry.copy
     outage = entry.outage
     fresh_until = now
-    # If a copy was fetched in the future, a clock was wrong, so the copy is not fresh.
+    # If the time of the fetch is in the future, a clock was wrong, so the copy is not fresh.
     if copy is not None and copy.fetched_at <= now + _SKEW:
         fresh_until = min(copy.fresh_until, copy.fetched_at + policy.max_age_secs)
     if outage and fresh_until <= now:
@@ -382,10 +387,10 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) ->
 def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:
     """Return whether a new crawl should fetch a robots.txt at once, although no fetch is due yet.
 
-    The result is True if three things are true: there was no server (`NO_SERVER`), all requests of
-    the origin are forbidden, and the last failure was before the crawl began, at `began_at` seconds
-    since the epoch. If there is no server, a fetch burdens nobody, and it shows at once whether the
-    server is back.
+    The result is True under three conditions. The last fetch found no server (`NO_SERVER`), all
+    requests of the origin are forbidden, and the last failure was before the crawl began, at
+    `began_at` seconds since the epoch. If there is no server, a fetch burdens nobody. If the server
+    is back, the fetch shows this at once.
     """
     outage = decision.outage
     if outage is None or decision.state is not State.FULL_DISALLOW:

@@ -24,7 +24,7 @@ from ..core.urls import Origin, shown
 from .web_pages import found_instead, means_not_found, wall_of
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# Google's page: at least five redirects are followed, and after them the outcome is a 404.
+# At least five redirects are followed. If there are more, the outcome is a 404 (Google's page).
 MOST_REDIRECTS = 5
 _SCHEMES = frozenset({"http", "https"})
 _URL_CHARS = 8192  # A longer Location is not followed.
@@ -98,10 +98,10 @@ class Failure(Enum):
     OTHER = "the fetch failed"
 
 
-# In these cases there is no server that could answer.
+# After one of these failures, it is clear that there is no server that could answer.
 NO_SERVER = frozenset({Failure.DNS, Failure.REFUSED})
-# The crawl itself causes these failures, and causes them again at each fetch. They show nothing
-# about the site.
+# The crawl itself causes these failures, and it causes them again at each fetch. These failures
+# show nothing about the site.
 NOT_ASKED = frozenset({Failure.DROPPED, Failure.MIDDLEWARE, Failure.FETCHER, Failure.NO_HANDLER})
 
 
@@ -135,7 +135,8 @@ def failed(failure: Failure, detail: str = "") -> Unreachable:
 def by_ftp(outcome: Outcome, reply: str) -> Outcome:
     """Return `outcome` with the error reply of an FTP server as its reason.
 
-    Its status is the HTTP status with which Scrapy's FTP handler replaces the code of the reply.
+    The status of the outcome is an HTTP status, because Scrapy's FTP handler puts such a status in
+    place of the code in the FTP reply.
     """
     if isinstance(outcome, Fetched):
         return outcome
@@ -143,7 +144,7 @@ def by_ftp(outcome: Outcome, reply: str) -> Outcome:
 
 
 def after_redirect(outcome: Unreachable, url: str) -> Unreachable:
-    """Return `outcome` of a fetch that was redirected to `url`, with this URL in its text."""
+    """Return `outcome` with a note that the fetch was redirected to `url`."""
     why = outcome.why
     if outcome.failure is not None:
         why = f"{why}, redirected to {shown(url[:_DETAIL_CHARS])}"
@@ -160,8 +161,8 @@ _STATUS_CODES: tuple[tuple[Container[int], type[Outcome]], ...] = (
 )
 _SERVER_ERRORS = range(500, 600)
 _PROXY_AUTHENTICATION_REQUIRED = 407
-# A proxy also sends these statuses if it denies access. Its response may look like a response of
-# the site.
+# A proxy as well as a site may send one of these statuses to deny access. The response of the proxy
+# may look like a response of the site.
 _OF_A_PROXY_TOO = frozenset({401, 402, 403, 451})
 _THREE_DIGITS = range(1000)  # Some servers send a larger number.
 
@@ -225,7 +226,7 @@ def outcome_of(
 def proxy_failed(
     proxy: str, status: int, fault: str = "", retry_after: float | None = None
 ) -> Unreachable:
-    """Return the outcome if a response comes from a proxy and not from the site.
+    """Return the outcome for a response that comes from a proxy and not from the site.
 
     Args:
         proxy: the name of the proxy; "" if this crawl does not know it.
@@ -240,7 +241,10 @@ def proxy_failed(
 
 
 def is_for_this_process(outcome: Outcome) -> bool:
-    """Return whether other processes may get another outcome, so `outcome` must not be shared."""
+    """Return whether `outcome` must not be shared with other processes.
+
+    This is the case if another process may get another outcome from the same site.
+    """
     if isinstance(outcome, Unreachable):
         return outcome.failure in NOT_ASKED
     return isinstance(outcome, Unavailable) and outcome.may_be_a_proxys
@@ -294,7 +298,8 @@ def _target(location: bytes, here: str) -> str | None:
         host = parts.netloc.rpartition("@")[2].lower()
         url = parts._replace(netloc=host, path=parts.path or "/", fragment="").geturl()
         scheme = Origin.of(url).scheme
-    # This happens, for example, for brackets without an IPv6 address and for a port out of range.
+    # The URL is not valid. For example, it has brackets without an IPv6 address, or a port out of
+    # range.
     except ValueError:
         return None
     if scheme not in _SCHEMES:

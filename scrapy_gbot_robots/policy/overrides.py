@@ -5,8 +5,8 @@ or allows some paths in addition to them. This module reads the setting, finds t
 origin, and applies it. The caller passes in the present time.
 
 To find the override for an origin, the module looks up the origin, its host, and each domain above
-the host in a dictionary. So the number of overrides does not matter. A wrong value in the setting
-is a ValueError. No standard defines overrides, so the rules of this module are our own.
+the host in a dictionary. So the time does not depend on the number of overrides. A wrong value in
+the setting is a ValueError. No standard defines overrides, so the rules of this module are our own.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ _KEY_RULE = (
 )
 _ORIGIN = re.compile(r"[^:/]+://[^/?#@*\\]+/?")
 _HOST = re.compile(r"(\*\.)?([^/?#@*\\:]+|\[[^/?#@*\\]+\])")
-# The host of a request that can be sent, in the form of `Origin.host`: labels of letters, digits,
-# hyphens and underscores, or an IPv6 address. A name that begins with a hyphen is not resolved.
+# A host to which a client can send a request, in the form of `Origin.host`. It consists of labels
+# of letters, digits, hyphens and underscores, or it is an IPv6 address. A name that begins with a
+# hyphen is not resolved.
 _REAL_HOST = re.compile(r"(?!-)[a-z0-9._-]+|\[.*\]")
 # Punctuation past ASCII that the labels of a host may contain (RFC 5892, appendix A), and the dots
 # that browsers accept between labels.
@@ -71,7 +72,7 @@ class Action(Enum):
     ALLOW = "allow"  # The crawl obeys the site's rules, but may fetch some more paths.
 
 
-# What replaces the state of the site's robots.txt, for each action that replaces it.
+# For each action that replaces the site's robots.txt, the state that is used in its place.
 _STATES = {
     Action.IGNORE: State.FULL_ALLOW,
     Action.REPLACE: State.RULES,
@@ -83,13 +84,13 @@ _STATES = {
 class Override:
     """One item of the setting GBOT_ROBOTS_OVERRIDES."""
 
-    key: str  # The origin, host or domain to which it applies, as the user wrote it.
+    key: str  # The origin, host or domain to which the override applies, as the user wrote it.
     action: Action
     reason: str  # The reason, in the user's words.
     robotstxt: RobotsTxt | None = None  # The user's rules; None unless the action is REPLACE.
     until: date | None = None  # The last day, in UTC; None if the override has no end.
     paths: tuple[str, ...] = ()  # The patterns that ALLOW allows, as the user wrote them.
-    allows: Patterns = NO_PATTERNS  # The same patterns, compiled.
+    allows: Patterns = NO_PATTERNS  # The patterns in `paths`, in the form for matching.
 
     @property
     def replaces(self) -> bool:
@@ -299,7 +300,8 @@ def read_overrides(
         parse: a function that parses the bytes of a robots.txt.
 
     Raises:
-        ValueError: a key or a value is wrong. The message names the key, the value and the rule.
+        ValueError: a key or a value is wrong. The message names the key and the value, and explains
+            which values are valid.
     """
     overrides = Overrides()
     for key, fields in _mapping(SETTING, value).items():

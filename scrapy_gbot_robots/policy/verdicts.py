@@ -49,19 +49,19 @@ def judge_url(
 
 
 def agreed(url: str, verdict: Verdict, rules: Rules | None, override: Override) -> Verdict:
-    """Return the verdict on a URL that the robots.txt disallows, if `override` allows some paths.
+    """Return the verdict on a URL that the robots.txt disallows, but an override may allow.
 
     The patterns of the override are compared with the rules as if they were allow rules in the
-    group of the robots.txt. So the longest pattern decides, and of equally long patterns the
-    pattern that allows. Do not call this function while the robots.txt is unreachable, because an
-    outage also forbids the paths that the override allows.
+    group of the robots.txt. So the longest pattern decides. If two patterns are equally long, the
+    pattern of the override decides. Do not call this function while the robots.txt is unreachable,
+    because an outage also forbids the paths that the override allows.
 
     Args:
         url: an absolute URL.
         verdict: the verdict of the robots.txt, which disallows the URL. It is returned if the
             override does not allow the URL.
         rules: the site's rules; None if everything is disallowed, as by "Disallow: /".
-        override: an override that allows paths.
+        override: an override that allows some paths in addition to the site's rules.
     """
     for form in (url, *other_forms(url)):
         disallowed = len("/")

@@ -32,37 +32,40 @@ from w3lib.encoding import html_to_unicode
 
 from ..core.lines import is_web_page
 
-_HEAD_BYTES = 16 * 1024  # The beginning of a body, of this many bytes, is searched.
+_HEAD_BYTES = 16 * 1024  # Only this many bytes at the beginning of a body are searched.
 _TITLE_CHARS = 300  # The rest of a longer title, heading or line is ignored.
 
 # Each row contains the name of a header, beginnings of its value, and the bot wall that sends it.
 _HEADERS = (
-    # developers.cloudflare.com/cloudflare-challenges/challenge-types/challenge-pages/
+    # Source: developers.cloudflare.com/cloudflare-challenges/challenge-types/challenge-pages/
     # detect-response
     ("cf-mitigated", ("challenge",), "Cloudflare's challenge"),
+    # Source:
     # docs.aws.amazon.com/waf/latest/developerguide/waf-captcha-and-challenge-actions.html
     ("x-amzn-waf-action", ("challenge", "captcha"), "AWS WAF"),
-    # github.com/woocommerce/woocommerce/issues/52896
+    # Source: github.com/woocommerce/woocommerce/issues/52896
     ("sg-captcha", ("challenge",), "SiteGround's challenge"),
 )
 HEADERS = frozenset(name for name, _, _ in _HEADERS)
 
 # The keys are beginnings of titles in lower case, and the values are the bot walls that send them.
-# A comment before or after each row names its source.
+# The comments name the sources of the rows, which are repositories on GitHub.
 _TITLES = {
-    # This and the next two are in FlareSolverr, src/flaresolverr_service.py.
+    # Source of the next three rows: FlareSolverr/FlareSolverr, src/flaresolverr_service.py.
     "just a moment...": "Cloudflare's challenge",
     "attention required! | cloudflare": "Cloudflare's block page",
     "ddos-guard": "DDoS-Guard",
-    # TecharoHQ/anubis, lib/localization/locales/en.json; issue 1865
+    # Sources of the next two rows: TecharoHQ/anubis, lib/localization/locales/en.json, and
+    # issue 1865.
     "making sure you're not a bot!": "Anubis",
-    "oh noes!": "Anubis",  # The same source. This page denies access.
-    # vercel-labs/vgpu, pull request 228 (a 403)
+    "oh noes!": "Anubis",  # The title of the page with which Anubis denies access.
+    # Source: vercel-labs/vgpu, pull request 228. The page has the status 403.
     "vercel security checkpoint": "Vercel's challenge",
-    "pardon our interruption": "Imperva",  # ziplokk1/incapsula-cracker-py3, issue 32
-    # F5EMEA/oltra, use-cases/app-protect/attacks/README.md (a 200)
+    # Source: ziplokk1/incapsula-cracker-py3, issue 32.
+    "pardon our interruption": "Imperva",
+    # Source: F5EMEA/oltra, use-cases/app-protect/attacks/README.md. The page has the status 200.
     "request rejected": "F5 BIG-IP",
-    # PerimeterX/perimeterx-node-core, lib/templates
+    # Source: PerimeterX/perimeterx-node-core, lib/templates.
     "access to this page has been denied": "HUMAN",
 }
 
@@ -86,7 +89,9 @@ _RULE = re.compile(rb"allow[ \t]*:", re.IGNORECASE)
 
 
 def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
-    """Return the bot wall that sent a response, and how it was recognised; "" if none was.
+    """Return the bot wall that sent a response, and how it was recognised.
+
+    Return "" if no bot wall was recognised.
 
     Args:
         status: the status code.
@@ -154,10 +159,10 @@ def hides_rules(body: bytes) -> str:
     return ""
 
 
-# Soft 404s: a 5xx whose page means "not found"
+# The rest of this module recognises soft 404s. A soft 404 is a 5xx with a "not found" page.
 
-# These patterns match texts in a page in lower case. If an element has no end tag, it extends to
-# the end of the page, so each search goes through the page only once.
+# These patterns are applied to a page after it was converted to lower case. If an element has no
+# end tag, it extends to the end of the page, so each search goes through the page only once.
 _UNSEEN = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style|noscript|template|svg)\b.*?(?:</\1|\Z)", re.DOTALL
 )
@@ -174,10 +179,11 @@ _LETTERS = str.maketrans(
     {"ł": "l", "ı": "i", "đ": "d", "ø": "o", "ي": "ی", "ك": "ک", "’": "'", "\N{SOFT HYPHEN}": None}
 )
 
-# Each row contains a language, words for things, and verdicts. A text means "not found" if one of
-# its clauses is a verdict alone, or contains a thing and a verdict. The text and the table are
-# compared after `_folded`. A thing or a verdict may be a part of a word, as "seite" is a part of
-# "Webseite". "_" stands for the beginning or the end of a word.
+# Each row contains a language, words for things (such as "page"), and verdicts (such as "not
+# found"). A text means "not found" if one of its clauses is a verdict alone, or contains a thing
+# and a verdict. `_folded` is applied to the text and to this table before they are compared. A
+# thing or a verdict may be a part of a word, as "seite" is a part of "Webseite". "_" stands for the
+# beginning or the end of a word.
 LANGUAGES = """
     en | page, _url_, robots.txt | not found, cannot be found, can't be found, could not be found
     en | page, _url_, robots.txt | couldn't be found, wasn't found, not been found, cannot find
@@ -338,10 +344,10 @@ def _is_not_found(title: str) -> bool:
     """Return whether a clause of `title` means "not found".
 
     Examples are "404" and "the page you want was not found". If a part of the site is missing, such
-    as its database, the site is down, and the result is False. This is also true if the part is
-    named in an earlier clause, as in: database "shop" does not exist. If `title` contains the path
-    of a file on the server, that file is missing. The result is False, unless the file is a
-    robots.txt.
+    as its database, the site is down, and the result is False. The part may be named in one clause
+    and the word for "missing" may follow in a later clause, as in: database "shop" does not exist.
+    If `title` contains the path of a file on the server, this file is missing, and not the page. So
+    the result is False, unless the file is a robots.txt.
     """
     text = _HYPHEN.sub(" ", _folded(unescape(title)))
     if not all(path.endswith("robots.txt") for path in _LOCAL_PATH.findall(text)):
@@ -385,5 +391,6 @@ _IS_ALONE = re.compile(rf"(?:{_VERDICTS}|{_one_of(ALONE)})\S{{0,3}}\Z")
 _PART_OF_A_SITE = re.compile(
     "|".join(_one_of(row.split("|")[1]) for row in _folded(PARTS_OF_A_SITE).strip().splitlines())
 )
-_HYPHEN = re.compile(rf"(?<=\w)-(?=(?:{_PART_OF_A_SITE.pattern}))")  # As in "page-cache".
+# A hyphen before a part of a site, as in "page-cache".
+_HYPHEN = re.compile(rf"(?<=\w)-(?=(?:{_PART_OF_A_SITE.pattern}))")
 _ERROR = frozenset(_folded(ERROR_WORDS).split())
