@@ -2,5 +2,5 @@
 
 The other modules contain the code that the sub-commands share. This package may import every other
 package of the plugin, and no other package imports it.
-Source: the exit statuses 0, 1 and 2 are those of google/robotstxt; the rest is our own.
+Source: our own, except for the exit statuses 0, 1 and 2, which are those of google/robotstxt.
 """

@@ -16,9 +16,9 @@ from .output import Part, Terminal
 from .world import World
 
 _TITLES = ("crawler", "operator", "purpose", "may fetch it", "by")
-# The output adds one of these texts to a "no". The key is True if the operator of the crawler
-# states that it always obeys robots.txt, False if the operator states that it may not, and None if
-# no statement of the operator is known.
+# If a crawler may not fetch the URL, the output adds one of these texts to its "no". The key of the
+# text is True if the operator states that the crawler always obeys robots.txt, False if the
+# operator states that the crawler may ignore it, and None if no statement is known.
 _DOUBTS = {
     True: "",
     False: ", but it may ignore that",

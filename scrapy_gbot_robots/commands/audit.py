@@ -55,11 +55,13 @@ from .world import RobotsFile, RobotsFiles, World
 if TYPE_CHECKING:
     from .sites import RobotsState
 
-_TOP = 20  # The summary shows at most this many rules, and as many forbidden sitemaps.
+_TOP = 20  # The summary shows at most 20 rules and at most 20 forbidden sitemaps.
 _MOST_TROUBLES = 5  # The summary shows at most this many sitemaps that could not be read.
 _AT_A_TIME = 1_000  # The robots.txt files for this many sitemaps are looked up at the same time.
 _EXAMPLE = 100  # If a line is not a URL, an error shows at most this many characters of it.
-# The word for an answer of `bulk` is at the index of the answer: NO is 0, YES 1, UNREACHABLE 2.
+
+# The package `bulk` returns an answer as a number: NO (0), YES (1) or UNREACHABLE (2). The number
+# is the index of the word for the answer.
 _WORDS = ("disallowed", "allowed", "unreachable")
 
 
@@ -114,7 +116,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     if options.urls == STDIN and STDIN in options.versions:
         raise CommandError('"-" cannot be both the URLs and a robots.txt')
     crawlers, gbot = crawlers_named(options.user_agents, world, err), world.settings
-    # Overrides are for the robots.txt files of sites, and not for a robots.txt that the user names.
+    # Overrides replace the rules of sites, and not those of a robots.txt that the user names.
     overrides = Overrides()
     if not options.versions:
         overrides = read_overrides(gbot.overrides, gbot.parse)
@@ -171,7 +173,7 @@ def _word(answer: int) -> str:
 
 
 def _run_at_once(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine that never has to wait, without an event loop."""
+    """Run a coroutine to its end without an event loop. The coroutine must never have to wait."""
     try:
         work.send(None)
     except StopIteration:
@@ -205,12 +207,16 @@ class _Audit:
             self._names += [f"{name}_before" for name in self._names]
         self._began = time.monotonic()
         self._judged = 0  # The number of URLs that were judged so far.
-        self._example = ""  # A colon and the first line that is not a URL; "" if all are URLs.
-        # The number of URLs for each pair of a column (a crawler and a version) and an answer.
+        # The end of an error message, such as ": foo", where "foo" is the first line that is not a
+        # URL; "" if every line is a URL.
+        self._example = ""
+        # The number of URLs for each pair of a column and an answer. Each crawler has one column
+        # or, with two versions of the robots.txt, one column for each version.
         self._answers: Counter[tuple[int, int]] = Counter()
-        # The number of URLs for each answer, name of a crawler, and rule or other reason.
+        # The number of URLs for each combination of an answer, the name of a crawler, and the
+        # reason for the answer, such as a rule.
         self._rules: Tally[tuple[int, str, str]] = Tally()
-        # A sitemap is counted once for each crawler for which it is not allowed.
+        # A sitemap that is not allowed for two crawlers is counted twice.
         self._forbidden_sitemaps = 0
         self._sitemap_rows: list[list[str]] = []
         self.has_disallowed = False
@@ -221,8 +227,9 @@ class _Audit:
         return isinstance(self._urls, SitemapList) and bool(self._urls.troubles)
 
     def take_all(self) -> None:
-        """Judge the URLs of the list and, if the list is a sitemap, all sitemaps that were found.
+        """Judge the URLs of the list.
 
+        If the list is a sitemap, the URLs of the sitemaps that were found in it are judged, too.
         Scrapy is imported only if a robots.txt or a sitemap has to be fetched.
         """
         has_to_fetch = not self._options.versions or any(map(is_url, self._options.versions))
@@ -247,7 +254,7 @@ class _Audit:
                 self._take_sitemaps(urls, (robots or [await self._by_host(urls, files)])[0])
 
     async def _versions(self, files: RobotsFiles | None) -> list[Decisions]:
-        """Return what each version of the robots.txt means. The new version comes first."""
+        """Return the decision on each version of the robots.txt. The new version comes first."""
         names = self._options.versions
         sites: dict[str, RobotsState] = {}
         if files is not None:
@@ -258,10 +265,10 @@ class _Audit:
         return [_decision_on(version) for version in reversed(every)]
 
     async def _by_host(self, urls: Sequence[str], files: RobotsFiles | None) -> Decisions:
-        """Look up the robots.txt files of the URLs, and return what each means, by origin.
+        """Look up the robots.txt of each origin in `urls`, and return a decision for each origin.
 
         The files are looked up as in a crawl. If an override replaces the robots.txt of an origin,
-        the file is not looked up.
+        this robots.txt is not looked up.
         """
         overrides, now = self._judge.overrides, self._judge.now
         to_look_up: list[Origin] = []
@@ -276,7 +283,8 @@ class _Audit:
         """Yield the rows of the list, some at a time, and show the progress."""
         async for rows in self._read(files):
             yield rows
-            if not self._out.columns:  # On a terminal the rows themselves show the progress.
+            # If the rows appear on a terminal, they show the progress themselves.
+            if not self._out.columns:
                 self._err.show_state(f"Auditing: {self._judged:,} URLs")
         self._err.show_state("")
 
@@ -296,7 +304,8 @@ class _Audit:
     def _take_sitemaps(self, urls: Sequence[str], robots: Decisions) -> None:
         """Note which of the sitemaps at `urls` are not allowed for a crawler.
 
-        If there are two versions of the robots.txt, `robots` belongs to the new one.
+        `robots` has the decisions on the robots.txt files. If there are two versions of the
+        robots.txt, it has the decision on the new version.
         """
         for url in urls:
             explained = self._judge.explained(url, robots)
@@ -311,7 +320,7 @@ class _Audit:
     def take(self, rows: Sequence[Row], robots: Sequence[Decisions]) -> None:
         """Judge the URLs of `rows`, and write and count the rows.
 
-        `robots` has the decisions of each version of the robots.txt files, the new version first.
+        `robots` has the decisions on each version of the robots.txt files, the new version first.
         """
         urls = [row[URL] for row in rows]
         columns: list[bytearray] = []
@@ -325,7 +334,7 @@ class _Audit:
                     self._example = f": {shown(row[URL], _EXAMPLE)}"
                 continue
             if not self._judged:
-                # The titles are written now and not earlier, because there may be no URL at all.
+                # The titles are written just before the first row. A list without URLs has none.
                 self._begin()
             self._judged += 1
             new = answers[:crawlers]
@@ -335,7 +344,7 @@ class _Audit:
             is_wanted = True
             if set(new) != {YES}:
                 self.has_disallowed = True
-                is_wanted = not self._options.only  # --only allowed
+                is_wanted = not self._options.only  # The option --only has one value, "allowed".
             if self._options.format == "text":
                 self._count_rules(row[URL], robots, is_written=is_wanted)
             elif is_wanted:
@@ -360,10 +369,11 @@ class _Audit:
         """Write a row of the list with its answers, as CSV or JSON.
 
         Raises:
-            BulkError: the output has no place for a key of the row.
+            BulkError: a key of the row would be lost, because CSV has no column for the key, or
+                because a crawler has the same name as the key in JSON.
         """
         form, names = self._options.format, self._urls.names
-        if form == "csv":  # The columns are the keys of the first row.
+        if form == "csv":  # The columns are the keys of the first row, so other keys have no place.
             lost = [name for name in row if name not in names]
         else:
             lost = [name for name in self._names if name in row]
@@ -379,7 +389,7 @@ class _Audit:
     def _write(self, cells: Sequence[Any]) -> None:
         if self._options.format == "csv":
             line = io.StringIO()
-            # With \r\n at the end of the line, the writer quotes cells that contain \r or \n.
+            # The CSV writer ends a line with \r\n. So it quotes cells that contain \r or \n.
             csv.writer(line).writerow(map(self._cell, cells))
             self._out.write(line.getvalue().removesuffix("\r\n") + "\n")
         else:
@@ -401,7 +411,7 @@ class _Audit:
     def _count_rules(self, url: str, robots: Sequence[Decisions], *, is_written: bool) -> None:
         """Count the rules by which `url` is allowed or disallowed for each crawler.
 
-        If `is_written`, also write a line for each crawler.
+        If `is_written`, also write a line with the rule for each crawler.
         """
         explained = [pair for version in robots for pair in self._judge.explained(url, version)]
         for name, (answer, verdict) in zip(self._names, explained, strict=True):
@@ -422,7 +432,8 @@ class _Audit:
         err.say()
         judged = plural(self._judged, "URL")
         if len(self._options.versions) > 1:
-            # Only URLs that the versions judge differently were counted, once in each column.
+            # With two versions, `_answers` counts only the URLs that the versions judge
+            # differently. It counts each of these URLs once in each column.
             changed = self._answers.total() // len(self._names)
             judged += f", {changed:,} of them judged differently,"
         err.say(f"{judged} in {time.monotonic() - self._began:.1f} s")

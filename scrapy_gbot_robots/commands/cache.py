@@ -1,8 +1,9 @@
 """Run `scrapy robots cache`, which lists, shows or deletes the entries in the storage.
 
 The storage keeps an *entry* for each origin between crawls. The entry contains the last robots.txt
-of the origin, or another definite response, and the failures after that response. This sub-command
-does not fetch anything. It shows what the entries mean by the present settings.
+of the origin, or another definite response such as a 404. It also contains the failures of later
+fetches. This sub-command does not fetch anything. It shows what each entry means for a crawl with
+the present settings.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "origins",
         nargs="*",
-        default=[],  # Without this, Python 3.11 requires an ORIGIN.
+        default=[],  # Without a default, argparse of Python 3.11 requires at least one ORIGIN.
         type=typed,
         metavar="ORIGIN",
         help="a URL, or a host (https); list and show: default all",
@@ -91,7 +92,7 @@ def _show(origin: str, entry: Entry, gbot: GbotSettings, out: Terminal, *, is_br
     """
     decision = decide(entry, time.time(), gbot.policy)
     site = None
-    # Other programs may have written to the storage, so the origin may not be valid.
+    # Other programs may have written to the storage, so `origin` may not be a valid origin.
     with suppress(ValueError):
         site = Origin.of(origin)
     state = RobotsState(origin + ROBOTS_PATH, decision, entry, site)

@@ -82,9 +82,9 @@ class Check(NamedTuple):
     Attributes:
         url: an absolute URL, or a path.
         named_user_agent: the crawler for which the URL was checked.
-        state: the robots.txt in a file, or the state of a site's robots.txt.
+        state: a `RobotsFile` for a robots.txt in a file, or the `RobotsState` of a site.
         robotstxt: the parsed robots.txt. It is empty if the rules of the robots.txt do not decide,
-            for example because it is unreachable.
+            for example because the robots.txt is unreachable.
         verdict: the verdict of the robots.txt alone.
         decided: the verdict that counts in a crawl. It may differ from `verdict` if an override
             applies to the site.
@@ -99,14 +99,14 @@ class Check(NamedTuple):
 
     @property
     def unreachable(self) -> bool:
-        """Whether the URL was judged without a robots.txt, because that is unreachable."""
+        """Whether the URL was judged without a robots.txt, because the file is unreachable."""
         if self.verdict.reason == ROBOTS_TXT_ITSELF or self.decided.override is not None:
             return False
         return self.state.is_unreachable
 
     @property
     def group_line(self) -> int | None:
-        """The number of the user-agent line that names the group that was used; None if none."""
+        """The line number of the user-agent line by which the group was chosen; None if none."""
         return group_line(self.robotstxt, self.verdict)
 
     @property
@@ -138,7 +138,7 @@ class Check(NamedTuple):
 
 
 def _show(check: Check, out: Terminal) -> None:
-    """Write the verdict, the line of the robots.txt that decides, and the facts behind them."""
+    """Write the verdict, the line of the robots.txt that decides, and other facts."""
     word, style = _ANSWERS[check.decided.allowed]
     if check.unreachable:
         word += " for now"

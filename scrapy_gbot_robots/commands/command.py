@@ -66,8 +66,8 @@ def main(
     Args:
         argv: the arguments; None for the arguments of the process.
         prog: the name of the command, for its usage and its error messages.
-        world_of: a function that takes the settings of `-s`, and returns a `World`. From this, the
-            sub-command gets all settings, and files that have to be fetched.
+        world_of: a function that takes the settings of `-s`, and returns a `World`. From the
+            `World`, the sub-command gets all settings, and the files that have to be fetched.
     """
     parser = ArgumentParser(
         prog=prog,
@@ -120,9 +120,10 @@ def _run(subcommand: Any, options: Namespace, world: World, out: Terminal, err: 
 
 
 def add_subcommand(parser: ArgumentParser) -> None:
-    """Add `--version` to `parser`, and one argument for the sub-command and all that follows it.
+    """Add the option `--version` and the argument `subcommand` to `parser`.
 
-    `main` reads the arguments of the sub-command with a second parser.
+    The argument takes the name of the sub-command and everything after it. `main` reads the part
+    after the name with a second parser.
     """
     parser.add_argument("--version", action="version", version=f"scrapy-gbot-robots {__version__}")
     subcommand = parser.add_argument("subcommand", nargs=PARSER, help=SUPPRESS)

@@ -1,7 +1,7 @@
 """Run a sub-command, write an error message if it fails, and return its exit status.
 
-The exit statuses 0, 1 and 2 have the same meanings as in google/robotstxt. The others are those
-that shells use.
+The exit statuses 0, 1 and 2 have the same meanings as in google/robotstxt. The other exit statuses
+have the same meanings as in shells.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .output import Terminal
 FINE = 0  # All URLs are allowed, or a file has no mistakes, or nothing has changed, for example.
 FOUND = 1  # A URL is disallowed, or a mistake or a change was found, for example.
 FAILED = 2  # The arguments are wrong, or something could not be read or fetched.
-# Shells use the following exit statuses, too.
+
+# The following exit statuses are those with which a shell reports the same events.
 INTERRUPTED = 130  # The user has pressed Ctrl-C.
 PIPE_CLOSED = 141  # The program that reads the output has ended.
 TERMINATED = 143  # The process got SIGTERM.
@@ -35,12 +36,13 @@ class CommandError(ValueError):
 def status_of(run: Callable[[Terminal, Terminal], int], name: str, *, as_json: bool) -> int:
     """Run a sub-command, and return its exit status.
 
-    If it raises ValueError, for example because of a setting, or ImportError, for example because a
-    driver is missing, the message of the exception is written for the user.
+    The sub-command may raise ValueError, for example because of a setting, or ImportError, for
+    example because a driver is missing. The message of the exception is then written for the user.
 
     Args:
-        run: runs the sub-command with standard output and standard error, and returns the status.
-        name: the name of the command. Each error message begins with it.
+        run: a function that runs the sub-command. Its arguments are standard output and standard
+            error, and it returns the exit status.
+        name: the name of the command. Each error message begins with this name.
         as_json: whether the output is JSON for programs.
     """
     # A stream is None if the caller has closed it, as a shell does with `>&-`.
@@ -70,7 +72,7 @@ def status_of(run: Callable[[Terminal, Terminal], int], name: str, *, as_json: b
     except BrokenPipeError:
         out.abandon()
         return PIPE_CLOSED
-    except OSError as error:  # A write has failed. Sub-commands handle read errors themselves.
+    except OSError as error:  # The output has failed. Sub-commands handle read errors themselves.
         out.abandon()
         err.say((f"{name}: error: the output cannot be written: {error}", "bad"))
         return FAILED
@@ -81,9 +83,9 @@ def status_of(run: Callable[[Terminal, Terminal], int], name: str, *, as_json: b
 def interruptible() -> Iterator[None]:
     """Raise KeyboardInterrupt when Ctrl-C is pressed or SIGTERM arrives in this context.
 
-    The argument of the exception is the number of the signal. If Scrapy has installed its own
-    handlers for these signals, they do not run in this context. So a long read ends at once, and
-    open files are closed.
+    The argument of the exception is the number of the signal. So a long read ends at once, and open
+    files are closed. If Scrapy has installed its own handlers for these signals, they do not run in
+    this context.
     """
     before = {number: signal.signal(number, _interrupt) for number in _SIGNALS}
     try:

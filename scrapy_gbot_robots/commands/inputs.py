@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from .sites import RobotsState
 
 STDIN = "-"
-# A longer file is not read, because it is not a robots.txt. By default, only the first 500 KiB of a
-# robots.txt are parsed.
+# The greatest size of a robots.txt in a file, in bytes. A larger file is taken for something else
+# and is not read. By default, only the first 500 KiB of a robots.txt are parsed.
 MAX_BYTES = 64 * 2**20
 
 # The first bytes of files that cannot be a robots.txt: gzip, WARC and Parquet.
@@ -195,7 +195,8 @@ def versions_among(
 ) -> list[RobotsFile | RobotsState]:
     """Return the versions of a robots.txt that a user has named, as `versions` does.
 
-    `sites` contains the state of the robots.txt for each URL in `names`, so nothing is fetched.
+    This function fetches nothing, because `sites` contains the state of the robots.txt for each URL
+    in `names`.
     """
     every = [version_of(name, sites) for name in names]
     for version in every:
@@ -216,8 +217,8 @@ def versions_among(
         robotstxt = world.parse(version.body)
         if groups_of(robotstxt) and not is_web_page(version.body):
             continue
-        # This is imported late, because it takes as long as all other imports together, and few
-        # files need it.
+        # Few files need `core.lint`, and its import takes as long as all other imports together.
+        # Therefore it is imported only here.
         from ..core.lint import no_robots_file  # noqa: PLC0415
 
         other = no_robots_file(version.body, robotstxt)
@@ -229,12 +230,12 @@ def versions_among(
 def fetched(
     names: Iterable[str], world: World, err: Terminal, *, fresh: bool = True
 ) -> dict[str, RobotsState]:
-    """Look up the robots.txt for each URL in `names`, and return its state by the URL.
+    """Look up the robots.txt for each URL in `names`, and return a dict from URLs to states.
 
-    Names that are not URLs are left out. If several URLs have the same origin, its robots.txt is
-    looked up once. If `fresh`, it is fetched. Otherwise it is fetched only if the storage does not
-    have it, or if the stored one is too old. Meanwhile, `err` shows which files the command waits
-    for.
+    Names that are not URLs are left out. If several URLs have the same origin, the robots.txt of
+    this origin is looked up once. If `fresh` is True, each robots.txt is fetched. Otherwise a
+    robots.txt is fetched only if the storage has no copy of it, or if the stored copy is too old.
+    While the command waits for the files, `err` shows their URLs.
     """
     sites = {name: origin_of(name) for name in names if is_url(name)}
     if not sites:
@@ -266,7 +267,9 @@ def version_of(
             name, read(name, "; a site is named by its URL, such as https://example.com")
         )
     outage = version.entry.outage
-    if outage is not None:  # A crawl may use an older copy, but that may be out of date.
+    # While a robots.txt is unreachable, a crawl may use an older copy. A sub-command does not read
+    # that copy, because it may be out of date.
+    if outage is not None:
         raise CommandError(f"{version.where}: robots.txt unreachable: {outage.why}")
     if not (may_lack or version.has_body):
         raise CommandError(f"{version.where}: there is nothing to read: {version.decision.why}")

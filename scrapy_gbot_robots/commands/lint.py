@@ -28,10 +28,9 @@ if TYPE_CHECKING:
 _STYLES = {ERROR: "bad", WARNING: "warning", NOTE: "faint"}
 _PAGE = "https://scrapy-gbot-robots.readthedocs.io/lint/"
 _TRY = "https://scrapy-gbot-robots.readthedocs.io/try/"
-# The keys are the words that `--fail-on` and `--ignore` accept, and the values are the names of the
-# kinds of finding that a word means. If the word is the ID of a kind, it means this kind. If it is
-# a level, it means the kinds of this level and of all worse levels. For example, "warning" means
-# all warnings and errors.
+# For each word that `--fail-on` and `--ignore` accept, the names of the kinds of finding that the
+# word stands for. The ID of a kind stands for this kind alone. A level stands for all kinds of this
+# level and of worse levels. For example, "warning" stands for all kinds of warnings and errors.
 _NAMED: dict[str, list[str]] = {}
 for _level in LEVELS:
     _as_bad = LEVELS[: LEVELS.index(_level) + 1]
@@ -63,7 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def _kinds(text: str) -> list[str]:
-    """Return the names of the kinds of finding that `text`, the value of an option, means.
+    """Return the names of the kinds of finding that the value of an option stands for.
 
     Raises:
         ArgumentTypeError: a word in `text` is not in `_NAMED`.
@@ -83,12 +82,12 @@ def _kinds(text: str) -> list[str]:
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """Write the findings, and return the exit status.
 
-    The status is FAILED if a source cannot be read. Otherwise it is FOUND if there is a finding of
-    a kind in `--fail-on`, and FINE if there is none.
+    The status is FAILED if a file or the robots.txt of a site cannot be read. Otherwise it is FOUND
+    if there is a finding of a kind in `--fail-on`, and FINE if there is none.
     """
     reported: list[Finding] = []
     has_failed = False
-    # Duplicates are left out, because standard input can be read only once.
+    # A source that the user names twice is read once, because standard input can be read only once.
     names = dict.fromkeys(options.sources)
     states = fetched(names, world, err)
     for name in names:
@@ -117,9 +116,10 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
 
 
 def _write(source: RobotsFile | RobotsState, reported: Sequence[Finding], out: Terminal) -> None:
-    """Write the findings in one file, each with the line of the file in which it was found.
+    """Write out what was found in one robots.txt.
 
-    Then write the number of findings of each level, unless the output is JSON.
+    For people, each finding is followed by the line in which it was found. The last line of the
+    output shows how many findings each level has.
     """
     lines = split_lines(source.body)
     for finding in reported:

@@ -15,7 +15,8 @@ from unicodedata import combining, east_asian_width
 
 from ..core.urls import shown
 
-# A part of a line is a text, or a text and the name of its style, such as ("allowed", "good").
+# A part of a line is a text without a style, or a pair of a text and the name of its style, such as
+# ("allowed", "good").
 Part: TypeAlias = "str | tuple[str, str]"
 
 # The codes of the styles, for terminals (ECMA-48). Someone who does not see colours misses nothing,
@@ -46,7 +47,7 @@ def cells(text: str) -> int:
 
 
 def _printable(part: Part) -> tuple[str, str]:
-    """Return the text of a part in printable form, and the name of its style ("" if none)."""
+    """Return the printable text of a part, and the name of its style ("" if it has no style)."""
     if isinstance(part, str):
         return printable(part), ""
     text, style = part
@@ -92,12 +93,14 @@ class Terminal:
         self.say(("  = ", "faint"), (name, "strong"), f": {text}")
 
     def excerpt(self, lines: Sequence[bytes], marks: Mapping[int, tuple[str, str]]) -> None:
-        """Write some lines of a robots.txt, each with an underline, which ends at its comment.
+        """Write some lines of a robots.txt. Below each line, write an underline and a text.
+
+        If the line has a comment ("# ..."), the comment is not underlined.
 
         Args:
             lines: all lines of the file, as `core.lines.split_lines` returns them.
-            marks: the lines to write. The keys are line numbers, from 1. Each value is a text that
-                follows the underline, and the style of the line and the underline.
+            marks: the lines to write. A key is a line number, from 1. Its value is the text behind
+                the underline, and the style of the line and the underline.
         """
         width = len(str(max(marks, default=0)))
         for number, (text, style) in sorted(marks.items()):
@@ -128,7 +131,7 @@ class Terminal:
             self.write(text + "\n")
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
-        """Write a table. Each column is as wide as its widest cell; the last is not padded."""
+        """Write a table. Each column except the last is padded to the width of its widest cell."""
         table = [[(title, "strong") for title in titles]]
         table += [list(map(_printable, row)) for row in rows]
         widths = [max(cells(text) for text, _ in column) for column in zip(*table, strict=True)]
@@ -139,9 +142,10 @@ class Terminal:
             self.say(*parts, last)
 
     def show_state(self, text: str) -> None:
-        """Show `text` in place of the text that the last call has shown, to show the progress.
+        """Show `text` as the progress of the command, in place of the text of the last call.
 
-        If `text` is "", only remove the last text. If the stream is not a terminal, write nothing.
+        If `text` is "", only remove the text of the last call. If the stream is not a terminal,
+        write nothing.
         """
         if self._obeys_codes:
             self._stream.write(_CLEAR + printable(text)[: self.columns - 1])

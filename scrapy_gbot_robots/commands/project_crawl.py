@@ -1,12 +1,12 @@
-"""Reads the settings of a Scrapy project for sub-commands, and runs a crawl to fetch their files.
+"""Reads the settings of a Scrapy project, and runs a crawl that fetches files for sub-commands.
 
 In this package, only this module and `scrapy_command` import Scrapy.
 
 Sub-commands fetch robots.txt files and sitemaps, but no pages, in a crawl. This crawl has the
 project's downloader middlewares, download handlers and add-ons, but not its pipelines, feeds,
 extensions and scheduler. It uses the same fetcher, storage and settings as the other crawls of the
-project, so status codes, redirects and outages have the same meaning as in them. Ctrl-C and SIGTERM
-end the crawl at once.
+project, so status codes, redirects and outages have the same meaning as in those crawls. Ctrl-C and
+SIGTERM end the crawl at once.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ _NOTHING_ELSE: dict[str, Any] = {
 
 
 class ProjectWorld(World):
-    """Gives a sub-command the settings of a Scrapy project, and the name of its crawler."""
+    """Gives a sub-command the settings of a Scrapy project, and the user agent of the project."""
 
     def _sender(self) -> NamedUserAgent:
         sent = of_project(_settings_of(self.words))
@@ -103,11 +103,12 @@ def world_of(settings: Settings, given: Words) -> World:
 def _settings_of(words: Words) -> Settings:
     """Return all settings of a run.
 
+    Without a project, Scrapy's default settings are added, and the storage is memory unless the
+    path of a SQLite file is set. SQLite's default path is not used, because it may lie in a project
+    in the working directory, and only `scrapy robots` may use that project.
+
     Args:
-        words: the settings of a project or, without a project, the settings of `-s` alone. In the
-            second case, Scrapy's default settings are added. The storage is then memory in place of
-            SQLite, unless the path of a SQLite file is set. The default path would be in the
-            project of the working directory, and only `scrapy robots` may use that project.
+        words: the settings of a project or, without a project, the settings of `-s` alone.
     """
     if isinstance(words, Settings):
         return words
@@ -155,7 +156,8 @@ def run_in_crawl(words: Words, work: Callable[[RobotsFiles], Awaitable[_T]]) -> 
             case, the argument of the exception is the number of SIGTERM.
         Exception: `work` has raised this exception.
     """
-    robots_logger.setLevel("ERROR")  # Sub-commands write these warnings in their own words.
+    # The plugin's warnings are not logged, because sub-commands write them in their own words.
+    robots_logger.setLevel("ERROR")
     try:
         settings, fetcher_cls = _for_errands(_settings_of(words))
         process = _process_of(settings)
@@ -165,7 +167,8 @@ def run_in_crawl(words: Words, work: Callable[[RobotsFiles], Awaitable[_T]]) -> 
     terminated_by: list[int] = []
 
     async def errand(crawler: Crawler) -> None:
-        # Scrapy has the same handler for Ctrl-C and SIGTERM.
+        # Scrapy handles Ctrl-C and SIGTERM with the same function. To tell them apart when the
+        # crawl has ended, `note_and_end` takes note of a SIGTERM.
         end_crawl: Any = signal.getsignal(signal.SIGTERM)
 
         def note_and_end(number: int, frame: object) -> None:
@@ -177,7 +180,7 @@ def run_in_crawl(words: Words, work: Callable[[RobotsFiles], Awaitable[_T]]) -> 
             crawl = ProjectCrawl(crawler, fetcher_cls)
             try:
                 result.set_result(await work(crawl))
-            finally:  # Ctrl-C may cancel the work.
+            finally:  # The storage is closed even if Ctrl-C has cancelled the work.
                 await crawl.close()
         except (Exception, KeyboardInterrupt) as error:
             result.set_exception(error)
@@ -197,17 +200,18 @@ def run_in_crawl(words: Words, work: Callable[[RobotsFiles], Awaitable[_T]]) -> 
 
 
 class _ErrandSpider(Spider):
-    """A spider that does the work of a sub-command, and makes no requests itself.
+    """A spider that runs the work of a sub-command, and makes no requests itself.
 
     Attributes:
-        errand: the work.
+        errand: the function that does the work.
     """
 
     name = "robots"
     errand: Callable[[Crawler], Awaitable[None]]
 
     async def start(self) -> AsyncIterator[Any]:
-        await pause(0)  # Scrapy installs its signal handlers when the reactor starts.
+        # The work begins when the reactor runs, because Scrapy installs its signal handlers then.
+        await pause(0)
         await self.errand(self.crawler)
         return
         yield  # Because of this line, the method is an asynchronous generator.
@@ -240,7 +244,7 @@ def _process_of(settings: Settings) -> CrawlerProcess | AsyncCrawlerProcess:
     Some download handlers need a running asyncio loop when they are made. Therefore the object is
     an `AsyncCrawlerProcess` if the settings name the asyncio reactor, or no reactor.
     """
-    # Older versions of Scrapy lack this setting.
+    # Older versions of Scrapy lack the setting TWISTED_REACTOR_ENABLED.
     has_reactor = settings.getbool("TWISTED_REACTOR_ENABLED", True)
     if settings["TWISTED_REACTOR"] == _ASYNCIO or not has_reactor:
         return AsyncCrawlerProcess(settings)
@@ -288,8 +292,8 @@ class ProjectCrawl:
     async def _look_up(self, origin: Origin, *, fresh: bool) -> RobotsState:
         """Look up the robots.txt of `origin` in the storage, and return its state.
 
-        If `fresh`, or if the storage has no entry or only one that is too old, fetch the file and
-        store it.
+        The file is fetched and stored if `fresh` is True, if the storage has no entry for `origin`,
+        or if the entry is too old.
         """
         policy = self._settings.policy
         entry = await self._storage.get(str(origin))
@@ -297,12 +301,14 @@ class ProjectCrawl:
         storage: str | None = self._settings.storage
         if fresh or entry is None or time.time() >= decide(entry, time.time(), policy).ask_at:
             entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
-            # This call has no lease to release, so it only stores the entry.
+            # A crawl takes a lease before it fetches a robots.txt, but this method does not. So
+            # this call stores the entry, and releases no lease.
             await self._storage.store_and_release(str(origin), entry)
             storage = None
         decision = decide(entry, time.time(), policy)
         if entry.outage is not None and decision.copy is not None:
-            storage = self._settings.storage  # The fetch has failed, so the stored copy counts.
+            # The fetch has failed, so the decision is based on the copy in the storage.
+            storage = self._settings.storage
         override = self._overrides.of(origin, time.time())
         return RobotsState(origin.robots_url, decision, entry, origin, override, storage)
 

@@ -16,7 +16,7 @@ from scrapy.commands import ScrapyCommand
 class RobotsCommand(ScrapyCommand):
     """The command `scrapy robots`. The entry point `scrapy.commands` names this class."""
 
-    # Scrapy need not make a crawler process. Sub-commands that need one make it themselves.
+    # Scrapy need not make a crawler process, because a sub-command that needs one makes it itself.
     requires_crawler_process = False
 
     def syntax(self) -> str:

@@ -21,7 +21,7 @@ from ..sitemaps.reader import MAX_BYTES, SitemapReader
 from .ending import CommandError, interruptible
 from .world import RobotsFiles, SitemapSkipped
 
-MOST_SITEMAPS = 50_000  # At most this many sitemaps are read. One sitemap index may list as many.
+MOST_SITEMAPS = 50_000  # At most this many sitemaps are read. An index may list the same number.
 _ROWS = 2_000  # At most this many URLs are judged at a time.
 _HEAD = 512  # A file is a sitemap if gzip data or markup begins in this many bytes.
 _MARKUP = (b"<", b"\xff\xfe<\0", b"\xfe\xff\0<")
@@ -42,7 +42,7 @@ def is_sitemap(name: str, file: Any) -> bool:
 
 
 class _Sitemap(NamedTuple):
-    where: str  # The URL of the sitemap, or the name of the file that the user has named.
+    where: str  # The URL of the sitemap, or the path of the file that the user has named.
     path: Path | None  # The path of the file; None if the sitemap has to be fetched.
     # The URL of the fetched sitemap that lists this one; None if there is no such sitemap.
     listed_at: str | None = None
@@ -58,7 +58,7 @@ class SitemapList:
     """
 
     def __init__(self, name: str, file: Any = None) -> None:
-        """Read the file of the first sitemap, if there is one.
+        """Read the first sitemap if it is a file.
 
         Args:
             name: the URL of the sitemap, or the path of its file.
@@ -70,7 +70,7 @@ class SitemapList:
         self.names = [URL]
         self.left_out = 0
         self._listed: list[str] = []
-        self._skipped: set[str] = set()  # The URLs that a crawl would not request.
+        self._skipped: set[str] = set()  # The URLs of sitemaps that a crawl would not request.
         self.troubles: list[str] = []
         self._name = name
         self._body = b""
@@ -87,7 +87,7 @@ class SitemapList:
             first = _Sitemap(name, Path(name))
         self._waiting = deque([first])
         self._met = {name}  # The URLs of the sitemaps that were found, each of which is read once.
-        # For each file that was found by the last part of a URL alone, the whole URL.
+        # If a file was found only by the last part of a sitemap's URL, this is the whole URL.
         self._urls_of_files: dict[Path, str] = {}
 
     @property
@@ -113,7 +113,8 @@ class SitemapList:
         """Yield the URLs of the pages as rows, some at a time.
 
         Args:
-            files: fetches the sitemaps that are not files. If it is None, they are not read.
+            files: the object that fetches sitemaps for which there is no file. If it is None, these
+                sitemaps are not read.
 
         Raises:
             CommandError: the first sitemap cannot be read.
@@ -159,7 +160,10 @@ class SitemapList:
             raise CommandError(f"{sitemap.path}: {error.strerror}") from None
 
     def _rows(self, sitemap: _Sitemap, reader: SitemapReader) -> Iterator[list[Row]]:
-        """Yield the pages in one sitemap as rows. The sitemaps in it are added for later."""
+        """Yield the pages in one sitemap as rows.
+
+        If the sitemap is an index, the sitemaps that it lists are put into the queue.
+        """
         rows: list[Row] = []
         for entry in reader:
             if entry is None:

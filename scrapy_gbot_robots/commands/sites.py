@@ -32,7 +32,7 @@ class RobotsState(NamedTuple):
     Attributes:
         where: the URL of the robots.txt.
         decision: what `entry` means now: rules, full allow or full disallow.
-        entry: the copy, and the failures after it was fetched, as in the storage.
+        entry: the copy, and the failures of later fetches, in the form of the storage.
         origin: the origin; None if the name of the entry in the storage is not an origin.
         override: the override that applies to the site in a crawl; None if there is none.
         storage: the name of the storage if the copy came from there; None if it was fetched now.
@@ -84,7 +84,7 @@ class RobotsState(NamedTuple):
 
     @property
     def is_unreachable(self) -> bool:
-        """Whether the robots.txt is unreachable, and no copy is good enough to be used."""
+        """Whether the robots.txt is unreachable, and no copy may be used in its place."""
         return self.decision.copy is None
 
     def verdicts(

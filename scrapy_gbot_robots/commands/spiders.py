@@ -16,7 +16,8 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-_ADD_ON = ("scrapy_gbot_robots.Addon", "Addon")  # A spider may name its path or import the class.
+# A spider may name the add-on by its path, or by the name of the imported class.
+_ADD_ON = ("scrapy_gbot_robots.Addon", "Addon")
 
 
 def without_add_on(modules: Iterable[str]) -> Iterator[str]:
@@ -84,7 +85,8 @@ def _value_of(settings: object, name: str) -> ast.expr | None:
 def _may_be_ours(key: ast.expr | None) -> bool:
     """Return whether a key in the syntax tree of a dict may be the add-on.
 
-    The key is None for the part `**other` of a dict. The keys of `other` are not known.
+    For a part such as `**other` in the dict, `key` is None. One of the keys of `other`, which are
+    not known, may be the add-on.
     """
     if isinstance(key, ast.Constant):
         return key.value in _ADD_ON

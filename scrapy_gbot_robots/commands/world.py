@@ -1,8 +1,8 @@
-"""Define the `World` of a sub-command, from which it gets its settings and files.
+"""Define the class `World`, from which a sub-command gets its settings and files.
 
-The world also has the name of the crawler for which URLs are judged. The class `World` is for runs
-outside a Scrapy project, which have only the settings of `-s`. Its subclass for runs in a project
-is in the module `project_crawl`. That module also fetches files and opens storages. Because it
+A world also has the name of the crawler for which URLs are judged. The class `World` is for runs
+outside a Scrapy project, which have only the settings of `-s`. The module `project_crawl` has a
+subclass for runs in a project. It also fetches files and opens storages. Because `project_crawl`
 imports Scrapy, it is imported only when it is needed.
 """
 
@@ -106,7 +106,7 @@ class World:
 
     Attributes:
         words: the settings of `-s` by name, with their values as text. In a subclass, all settings
-            of a project.
+            of a Scrapy project.
     """
 
     def __init__(self, words: Words) -> None:
@@ -163,7 +163,7 @@ class World:
 
         Raises:
             CommandError: Scrapy is not installed.
-            Exception: `project_crawl.run_in_crawl` has raised it.
+            Exception: `project_crawl.run_in_crawl` has raised this exception.
         """
         result: _T = self._crawls().run_in_crawl(self.words, work)
         return result

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-# The number of a line, the name of a kind of finding, and the text of the finding.
+# Each finding is the number of a line, the name of the kind of finding, and a text.
 Odd: TypeAlias = Iterator[tuple[int, str, str]]
 
 PURPOSES = tuple(USAGE)
@@ -121,7 +121,7 @@ def _not_read(path: str, dictionary: bytes) -> str:
 
 
 def _on_label(line: int, field: str, pairs: Iterable[tuple[str, str]], labels: Labels) -> Odd:
-    """Yield a mistake for the first label in a line that has no effect, if there is one.
+    """Yield a mistake for the first label without an effect in a line, if the line has one.
 
     A label, such as "train-ai", has no effect if it belongs to the other field, or if its value is
     not valid. A label that neither field has is a mistake only if the line has no known label.
@@ -146,8 +146,8 @@ def _on_label(line: int, field: str, pairs: Iterable[tuple[str, str]], labels: L
 def _on_silent_groups(robotstxt: RobotsTxt, stating: Collection[str]) -> Odd:
     """Yield a mistake for each crawler whose own group states no preferences.
 
-    The preferences in the group for `*` do not apply to this crawler, which the author of the file
-    may have overlooked. If the crawler may not fetch any page, there is no mistake.
+    The preferences in the group for `*` do not apply to this crawler. The author of the file may
+    have overlooked this. If the crawler may not fetch any page, no mistake is yielded.
 
     Args:
         robotstxt: the robots.txt.
@@ -205,16 +205,16 @@ class PreferenceCheck:
         self._crawler = crawler
         self._purposes = purposes
         self._refuses = refuses
-        # For each request without a response so far, the preferences in the robots.txt about its
-        # page.
+        # For each request that has no response yet, the preferences that the robots.txt states
+        # about the page.
         self._stated: WeakKeyDictionary[Request, Preferences] = WeakKeyDictionary()
 
     def before(self, request: Request, stated: Preferences) -> Verdict | None:
-        """Note the preferences in the robots.txt about the page of `request`, before it is sent.
+        """Note the preferences for `request` before the request is sent.
 
         Args:
             request: the request.
-            stated: the preferences.
+            stated: the preferences that the robots.txt states about the page of the request.
 
         Returns:
             A verdict if the preferences forbid the request; else None.
@@ -231,13 +231,15 @@ class PreferenceCheck:
     def forget(self, request: Request) -> None:
         """Forget the preferences that `before` has noted for `request`.
 
-        Call this if the page came from another URL, for which they may differ.
+        Call this if the page came from another URL, because that URL may have other preferences.
         """
         if request in self._stated:
             self._stated[request] = NOTHING_SAID
 
     def after(self, request: Request, response: Response) -> Verdict | None:
-        """Add the preferences in the headers of `response`, and count them for each purpose.
+        """Combine the preferences in the headers of `response` with those that `before` has noted.
+
+        The result is put into `request.meta`, and counted for each purpose.
 
         Returns:
             A verdict if the headers refuse a purpose, and the spider must not get the response;

@@ -41,8 +41,9 @@ Directives: TypeAlias = "dict[str, bool | str]"
 
 EVERYONE = "robots"  # A meta tag with this name is for all crawlers.
 
-# Of all header values of a page together, at most this many characters are read, and of all its
-# meta tags together at most as many. Twisted's client does not accept a longer header line.
+# At most this many characters are read of all `X-Robots-Tag` headers of a page together, and at
+# most this many of all its robots meta tags together. Twisted's client does not accept a longer
+# header line.
 MOST_BYTES = 16 * 1024
 # At most this many directives of one page are kept. The directives that Google defines are kept in
 # any case.
@@ -66,7 +67,8 @@ KNOWN = _WORDS | _VALUED
 # Google generally does not follow a link that has one of these values in its `rel` (Google's page
 # on qualifying links).
 _NOT_TO_FOLLOW = frozenset({"nofollow", "ugc", "sponsored"})
-# The head of a page is searched in at most this many bytes. Most heads are shorter than 8 KiB.
+# Only this many bytes at the beginning of a page are searched for robots meta tags. Most heads are
+# shorter than 8 KiB.
 MOST_HEAD_BYTES = 64 * 1024
 MOST_TAGS = 100  # At most this many robots meta tags of a page are read.
 _STEP = 8 * 1024  # The parser gets this many bytes of a page at a time.
@@ -92,11 +94,13 @@ def in_headers(values: Iterable[str], names: Collection[str]) -> Directives:
 
 
 def in_meta_tags(contents: Iterable[str], directives: Directives) -> Directives:
-    """Add the directives in `contents`, the contents of meta tags, to `directives`; return these.
+    """Add the directives of a page's robots meta tags to `directives`, and return `directives`.
 
-    If a directive has different values, the more restrictive one counts.
+    `contents` are the values of the attribute `content` of the meta tags. If a directive has
+    different values, the more restrictive one counts.
     """
-    # A date may contain one comma. With two commas, it cannot continue in the next content.
+    # A date may contain one comma, as in "wed, 25 jun 2031". Two commas separate the contents, so
+    # that a date at the end of a content does not take the beginning of the next content.
     joined = ",,".join(contents)
     for _, name, text in _statements(joined[:MOST_BYTES], addressed=False):
         _add(directives, name, text)
@@ -130,7 +134,8 @@ def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]
         while addressed and colon and name not in _VALUED and _WORD.match(name):
             addressee = name
             name, colon, value = (part.strip() for part in value.partition(":"))
-        if name == _UNTIL and value[:3] in _DAYS:  # "wed, 25 jun 2031 15:00:00 gmt"
+        # A date such as "wed, 25 jun 2031 15:00:00 gmt" contains a comma, so it is in two pieces.
+        if name == _UNTIL and value[:3] in _DAYS:
             value = f"{value},{next(pieces, '')}"
         if not colon or name in _VALUED:
             yield addressee, name, value
@@ -139,9 +144,9 @@ def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]
 def _add(directives: Directives, name: str, text: str) -> None:
     """Add a directive to `directives`. If it is there already, keep the more restrictive value.
 
-    That is the smaller limit or the earlier date. Dates are kept as text in UTC, because the order
-    of these texts is the order in time. If a value cannot be read, the directive is ignored, as
-    Google's page requires for dates.
+    The more restrictive value is the smaller limit or the earlier date. Dates are kept as text in
+    UTC, because the alphabetical order of these texts is the order in time. If a value cannot be
+    read, the directive is ignored, as Google's page requires for dates.
     """
     if name == "none":
         directives.update({"noindex": True, "nofollow": True})
@@ -197,7 +202,7 @@ def directives_of(response: Response, names: Iterable[str]) -> Directives:
 
 
 def contents_of_tags(page: TextResponse, names: Collection[str]) -> list[str]:
-    """Return the contents of the meta tags in the head of `page` that have one of `names`.
+    """Find the meta tags with one of `names` in the head of `page`, and return their contents.
 
     The names are in lower case.
     """
@@ -210,7 +215,7 @@ def contents_of_tags(page: TextResponse, names: Collection[str]) -> list[str]:
 
 
 def _contents(start: bytes, names: Collection[str]) -> Iterator[str]:
-    """Yield the contents of the meta tags in the head of a page that have one of `names`.
+    """Find the meta tags with one of `names` in the head of a page, and yield their contents.
 
     `start` contains the first bytes of the page.
     """

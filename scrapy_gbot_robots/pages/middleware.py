@@ -69,8 +69,8 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
         request = response.request
         if request is None:
             return
-        # The directives are those for the user agent by which the request was checked against a
-        # robots.txt.
+        # The request was checked against a robots.txt for a user agent. The directives for the same
+        # user agent are read.
         identity = identity_of(self.crawler) or self._identity
         directives = directives_of(response, identity.tokens(request))
         request.meta[PAGE_RULES] = directives = at_time(time.time(), directives)
@@ -79,7 +79,7 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
             self.crawler.stats.inc_value(f"gbot_robots/page_rules/{name}")
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
-        """Return `request`, or None to drop it, because the page asks not to follow its link.
+        """Return `request`, or None to drop it, if the page asks not to follow the link to its URL.
 
         The links of the page are read only if the request may have been made from one of them.
         """
@@ -100,10 +100,10 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
         return None
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
-        """Return `item`, or None to drop it, because of a directive of its page.
+        """Return `item`, or None to drop it.
 
-        The directive is one that `GBOT_ROBOTS_PAGE_RULES_DROP` lists. If the item is dropped, log
-        and count this, and send the same signal as Scrapy does for a dropped item.
+        The item is dropped if its page has a directive that `GBOT_ROBOTS_PAGE_RULES_DROP` lists. A
+        dropped item is logged and counted, and Scrapy's signal `item_dropped` is sent.
         """
         if response is None:
             return item

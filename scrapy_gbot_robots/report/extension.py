@@ -1,7 +1,7 @@
 """Reports which requests of a crawl robots.txt files have forbidden, and why.
 
 At the end of the crawl, the extension writes a summary to the log and, if `GBOT_ROBOTS_REPORT` is
-set, an HTML page to a file. It counts what it reports by handlers of the plugin's signals.
+set, an HTML page to a file. Handlers of the plugin's signals count what the extension reports.
 
 The page is a single file, so it works without a network. All text from outside, such as a URL, is
 escaped, and the content security policy of the page allows only its own script. Whether the page
@@ -42,12 +42,13 @@ _ROWS = 1_000  # Each table of the page has at most this many rows.
 _BARS = 10  # The chart of the page has at most this many bars.
 
 _OFF = '<p class="off">This crawl did not obey robots.txt: ROBOTSTXT_OBEY is False</p>'
-# The title of each page begins like this. A file without it is not a page, and is never replaced.
+# The title of each page begins like this. A file without this title is not a page of the plugin,
+# and is never replaced.
 _TITLE = b"<title>robots.txt in the crawl of "
 _IS_START = "is_start_request"  # The meta key with which Scrapy marks start requests.
 # A request with one of these meta keys was counted already when it was scheduled the first time.
 _COUNTED = frozenset({"redirect_times", "retry_times", RETURNED})
-_HEAD_BYTES = 1_024  # The title is in the first bytes of a page, of which this many are read.
+_HEAD_BYTES = 1_024  # The title is looked for in this many bytes at the beginning of a file.
 
 
 class RobotsReport:
@@ -90,7 +91,7 @@ class RobotsReport:
         if self._path is not None:
             try:
                 await run_in_thread(write, self._path, page(counts, spider))
-            except OSError as error:  # The crawl itself is complete, so this is not raised.
+            except OSError as error:  # The crawl is complete, so the error is only logged.
                 logger.error("GBOT_ROBOTS_REPORT cannot be written: %s", error)  # noqa: TRY400  The message contains the path.
             else:
                 logger.info(

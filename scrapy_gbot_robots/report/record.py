@@ -42,8 +42,8 @@ from ..policy.outages import Copy, State, date_of
 from ..settings import GbotSettings, record_named
 from ..signals import robotstxt_served
 
-# The last lines of at most this many origins are in memory, and take about 300 bytes each. If the
-# last line of an origin is not in memory, the same line may be written again.
+# The last line of an origin is kept in memory, so that the same line is not written again. At most
+# this many lines are kept, in about 300 bytes each.
 _MOST_ORIGINS = 100_000
 # The headers of at most this many fetches are in memory, until the crawl has the answers.
 _MOST_WAITING = 100
@@ -161,7 +161,8 @@ class RobotsRecord:
         origin = answer.origin
         headers = self._headers.pop(origin, {})
         if copy is None and answer.state is State.FULL_DISALLOW and origin in self._kept:
-            # The robots.txt is unreachable. The line that the record has already contains more.
+            # The robots.txt is unreachable. An earlier line on the origin contains more than this
+            # answer.
             return
         record = record_of(answer, copy)
         if answer.source is Source.FETCHED:  # This process fetched the robots.txt.
@@ -214,7 +215,7 @@ class RobotsRecord:
         path, numbers = wanted, itertools.count(2)
         while True:
             with suppress(FileExistsError):
-                # With a `Path`, messages of errors would contain "PosixPath(...)".
+                # A `Path` would appear in error messages as "PosixPath(...)", so this is a `str`.
                 return io.FileIO(str(path), "x")
             path = wanted.with_name(f"{stem}-{next(numbers)}{end}{gz}")
 

@@ -1,7 +1,8 @@
 """Counts the origins and the forbidden requests of a crawl, and makes the summary from the counts.
 
 The memory of the counts is bounded. `CrawlCounts` keeps facts about the first `MOST_ORIGINS`
-origins, and the numbers of forbidden requests for the origins that have the most of them.
+origins. It keeps the number of forbidden requests only for the origins that have the most forbidden
+requests.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ _BY_A_RULE = "by a rule of the robots.txt"
 _MOST = 5  # The summary names at most this many rules, and as many unreachable robots.txt files.
 _IN_STATE = {State.RULES: "with rules"}
 _MEANS = "GBOT_ROBOTS_ACCESS_DENIED decides what that means"
-# The words of the summary on responses that are not a robots.txt of the site, by their kind. Of the
-# responses of the kind NONE, the summary contains only those that deny access to the robots.txt.
+# The summary counts responses that are not a robots.txt of the site. The words for them depend on
+# the kind of response. A response of the kind NONE is counted only if it denies access to the
+# robots.txt.
 _NO_ROBOTS_TXT = {
     Kind.NONE: f"by HTTP {', '.join(map(str, REFUSALS))}; {_MEANS}",
     Kind.WALL: f"of bot walls, not of the sites; {_MEANS}",
@@ -61,8 +63,8 @@ class OriginRow(NamedTuple):
         status: the status code of the last response to a request for the robots.txt; None if no
             response came.
         why: the reason for the state, in words.
-        instead: in words, what the server has sent in place of a robots.txt, if the summary is to
-            contain that; else "".
+        instead: what the server has sent in place of a robots.txt, in words; "" if the summary does
+            not mention this.
         cause: why the robots.txt is unreachable, in a few words; None if it is reachable.
     """
 
@@ -105,7 +107,7 @@ class CrawlCounts:
         instead = ""
         cause = None
         if copy is not None:
-            # Of responses without a file, the summary contains only those that deny access.
+            # A response of the kind NONE is mentioned only if it denies access to the robots.txt.
             if copy.kind is not Kind.NONE or copy.status in REFUSALS:
                 instead = _NO_ROBOTS_TXT.get(copy.kind, "")
             if copy.url != answer.origin.robots_url:
@@ -128,7 +130,7 @@ class CrawlCounts:
         if rule is not None:
             reason = _BY_A_RULE
         self.reasons.add(reason)
-        # In these cases, the request was not forbidden by a robots.txt.
+        # Without an origin or with an override, no robots.txt has forbidden the request.
         if origin is None or verdict.override is not None:
             return
         self.forbidding.add(origin, request.url)
