@@ -35,8 +35,8 @@ _TURNED = {
 }
 _NOT_COMPARED = "not compared, because these files have too many rules for too many user agents"
 
-# What happened to a group that only one version has. A key is a pair: whether the old version lacks
-# the group, and whether the new version lacks it.
+# The word for the change of a group that only one version has. A key is a pair: whether the old
+# version lacks the group, and whether the new version lacks the group.
 _GROUPS = {(True, False): "added", (False, True): "removed"}
 
 

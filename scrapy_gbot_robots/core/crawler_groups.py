@@ -224,9 +224,9 @@ class ScannedGroup:
         return True
 
     def own_lines_before(self, user_agent: bytes) -> int:
-        """Return how many lines of `own_lines` stand above the first line that names `user_agent`.
+        """Return the number of items in `own_lines` that do not apply to `user_agent`.
 
-        These lines do not apply to `user_agent`.
+        These items are the lines above the first user-agent line that names `user_agent`.
         """
         return bisect_left(self.own_lines, self.user_agents[user_agent], key=itemgetter(1))
 

@@ -106,8 +106,8 @@ _FOLDERS = (
 # nanosecond.
 _MOST_WORK = 20_000_000_000
 _MOST_SHOWN = 100  # A finding shows 200 characters, so it never shows more user agents than this.
-# When work is counted, this number is added to the number of characters of each path, and to the
-# number of characters of each set of patterns.
+# This number is added to the number of characters of each path, and to the number of characters of
+# each set of patterns. So even comparisons of short texts use up the limit.
 _WORK_EACH = 200
 
 
@@ -551,9 +551,9 @@ def _style_or_script(pattern: str) -> str:
         return path.rstrip("*$").replace("*", "\0")
     folders = path
     if not path.endswith("/"):
-        # The pattern may end within a name. For example, the pattern "/css/a" matches only some
-        # files in the folder "/css/". So only the last segment of the pattern is compared with the
-        # names of folders, such as "css" in "/static/css".
+        # The last segment may be the name of a folder, as in "/static/css", or the beginning of a
+        # file name, as in "/css/a". The pattern "/css/a" matches only some files in the folder
+        # "/css/". So only the last segment is compared with the names of folders.
         folders = path[path.rfind("/") :] + "/"
     for folder, file in _FOLDERS:
         if re.search(folder, folders.lower()):

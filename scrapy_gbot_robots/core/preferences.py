@@ -41,7 +41,7 @@ def _granted(attribute: str, yes: str, no: str) -> dict[str, dict[str, Any]]:
 # For each label, its valid values. For each value, its meaning, as attributes of `Preferences`. For
 # example, USAGE["train-ai"]["n"] is {"train_ai": False}.
 Labels: TypeAlias = Mapping[str, Mapping[str, dict[str, Any]]]
-USAGE: Labels = {  # draft-ietf-aipref-vocab-08
+USAGE: Labels = {  # the labels of draft-ietf-aipref-vocab-08
     "train-ai": _granted("train_ai", "y", "n"),
     "search": _granted("search", "y", "n"),
     "ai-use": _granted("ai_use", "y", "n"),
@@ -176,7 +176,7 @@ def combined(statements: Iterable[Preferences]) -> Preferences:
 
 
 def stated_in(pairs: Iterable[tuple[str, str]], labels: Labels, *lines: int) -> Preferences:
-    """Return the preferences that pairs of a label and a value state.
+    """Return the preferences in `pairs`, which contains pairs of a label and a value.
 
     If a label occurs several times, the most restrictive value counts. `labels` contains the valid
     labels and values. `lines` contains the number of the line with the pairs, or nothing if the

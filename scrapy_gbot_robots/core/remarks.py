@@ -500,7 +500,7 @@ def _on_bytes(line: Line, written: bytes) -> Odd:
 
 
 def _on_rule(line: Line, raw: bytes) -> Odd:
-    """Check the path of a rule."""
+    """Find problems in the path of a rule."""
     path = line.value
     # The end of a long line may be cut within a character, so errors are ignored.
     as_typed = as_written(raw).decode("utf-8", "ignore")
@@ -578,7 +578,7 @@ def _on_unused(line: Line, user_agents: set[str]) -> Odd:
 
 
 def _on_agent(value: bytes) -> Odd:
-    """Check the name in a user-agent line."""
+    """Find problems in the name in a user-agent line."""
     user_agent = agent_of(value).decode("ascii")
     text = value.decode("utf-8", "replace")
     advice = did_you_mean(text)

@@ -339,20 +339,22 @@ def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
 
 
 def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
-    """Yield the patterns that may match `path`, judged by the places of their segments.
+    """Yield the patterns in `filed` that may match `path`.
 
-    Every pattern that matches is yielded, and a few patterns that do not match.
+    A pattern is left out if its segments cannot follow one another in the path. So every pattern
+    that matches is yielded, and only a few patterns that do not match.
 
     The segments after the first star are checked from the last one to the first one. Each segment
-    must begin early enough to leave space for the segments after it. A bisection in the sorted
-    suffixes of the path finds the suffixes that begin with the segment. There are three cases. If
-    no suffix begins with the segment, the pattern does not match. If exactly one text among the
-    suffixes begins with the segment, this text may occur several times in the path, and the segment
-    begins at one of its occurrences. If several texts begin with the segment, the segment may begin
-    at any index, so this segment is not checked further.
+    must begin early enough to leave space for the segments after it. The suffixes of the path are
+    sorted, and a bisection finds the suffixes that begin with the segment. Suffixes and segments
+    are cut after `_SUFFIX` characters, and suffixes that are equal after the cut count as one.
+    There are three cases:
 
-    Suffixes are cut after `_SUFFIX` characters, and segments are cut to the same length before the
-    bisection.
+    1. No suffix begins with the segment. The pattern does not match.
+    2. Exactly one suffix begins with the segment. This suffix may occur at several places in the
+       path, and the segment begins at one of these places.
+    3. Several suffixes begin with the segment. The segment may begin at too many places, so this
+       segment is not checked further.
     """
     starts = range(len(path))
     # The greatest index at which each suffix begins. Each suffix is cut to `_SUFFIX` characters.

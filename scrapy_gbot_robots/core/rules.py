@@ -281,7 +281,7 @@ class Rules:
 
 
 def weight_of(rules: Rules) -> int:
-    """Return how many bytes of memory `rules` and their index take at most.
+    """Return the greatest number of bytes of memory that `rules` and their index take.
 
     The result is an estimate from measurements. A crawl uses it to limit the memory of its cache.
     """

@@ -91,11 +91,16 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
     in_browsers = "/".join([_BROWSERS_DOTS.get(part.lower(), part) for part in segments])
     decoded = _rewritten(path, _DECODED_IN_PATH)
     forms = (
-        base + path + shorter_query,  # aiohttp, if the caller marks the URL as encoded
-        base + _EMPTY_PARAMETERS.sub(r"\1", path) + shorter_query,  # Twisted
-        base + _without_dots(path, end="") + query,  # httpx
-        base + _without_dots(in_browsers) + query,  # browsers
-        base + _without_dots(decoded) + _rewritten(shorter_query, _DECODED_IN_QUERY),  # aiohttp
+        # The form that aiohttp sends if the caller marks the URL as encoded.
+        base + path + shorter_query,
+        # The form that Twisted sends.
+        base + _EMPTY_PARAMETERS.sub(r"\1", path) + shorter_query,
+        # The form that httpx sends.
+        base + _without_dots(path, end="") + query,
+        # The form that browsers send.
+        base + _without_dots(in_browsers) + query,
+        # The form that aiohttp usually sends.
+        base + _without_dots(decoded) + _rewritten(shorter_query, _DECODED_IN_QUERY),
     )
     return tuple(form for form in dict.fromkeys(forms) if form != text)
 

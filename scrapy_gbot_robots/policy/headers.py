@@ -1,7 +1,7 @@
 """Read the headers of a response to a robots.txt request.
 
-The functions return for how long the file is fresh, after how many seconds the server wants the
-next request, and whether a proxy reports that it could not reach the server.
+The functions return the time for which the file is fresh, the time after which the server wants the
+next request, and the report of a proxy that could not reach the server.
 
 Header values are hostile, so no function here raises an exception for any bytes, and the work and
 the numbers are bounded. Scrapy's `parse_cachecontrol` is not used, for two reasons. It splits
@@ -65,7 +65,7 @@ PROXY_ERRORS = (
 
 
 def max_age(cache_control: Iterable[bytes], age: bytes | None = None) -> float | None:
-    """Return for how many seconds a response is fresh, by its headers; None if they set no time.
+    """Return the number of seconds for which a response is fresh; None if no header sets it.
 
     The result is 0.0 for `no-store` and for `no-cache`, even together with a `max-age`.
     `no-cache="field"` limits only that field, and is ignored. If there are several `max-age`, the

@@ -214,7 +214,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the robots.txt of an origin means now, and until when this is valid.
+    """The state of an origin by its robots.txt, and the times until which this state is valid.
 
     Times are in seconds since the epoch.
     """
@@ -299,7 +299,7 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
 
 
 def _wait(outcome: Unreachable, tries: int) -> float:
-    """Return how many seconds to wait for the next fetch, after a failure with `outcome`.
+    """Return the number of seconds to wait for the next fetch, after a failure with `outcome`.
 
     `tries` is the number of failures before this failure.
     """
@@ -313,7 +313,7 @@ def _wait(outcome: Unreachable, tries: int) -> float:
 
 
 def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
-    """Return what an entry means at `now`, in seconds since the epoch.
+    """Return the decision that follows from an entry at `now`, in seconds since the epoch.
 
     If there is neither a copy nor an outage, the decision is full disallow until the robots.txt has
     been fetched. If a refresh in the background has failed while the copy is still fresh, the copy
@@ -351,7 +351,7 @@ def _retry_at(outage: Outage, now: float) -> float:
 
 
 def _state_by(copy: Copy, policy: Policy) -> State:
-    """Return what a copy means by itself, without an outage."""
+    """Return the state that follows from a copy alone, without regard to an outage."""
     if policy.access_denied == "disallow" and (copy.kind is Kind.WALL or copy.status in REFUSALS):
         return State.FULL_DISALLOW
     if copy.kind is Kind.RULES:

@@ -41,9 +41,9 @@ class Fetched:
     url: str  # The URL that sent the file, after redirects.
     body: bytes  # The file, without content codings.
     cut: bool = False  # Whether the server sent more bytes than `body`.
-    # For how many seconds the file is fresh by its headers; None if they set no time.
+    # The number of seconds for which the file is fresh; None if no header sets it.
     max_age: float | None = None
-    # What the body is if it clearly is not a robots.txt, such as "a web page"; otherwise "".
+    # The kind of the body, such as "a web page", if it clearly is not a robots.txt; otherwise "".
     instead: str = ""
 
 
@@ -59,7 +59,7 @@ class Unavailable:
     status: int
     url: str  # The URL that sent the response.
     why: str
-    # For how many seconds the answer is fresh by its headers; None if they set no time.
+    # The number of seconds for which the answer is fresh; None if no header sets it.
     max_age: float | None = None
     # The bot wall that answered in place of the site, and how it was recognised, such as
     # "DDoS-Guard, by its title"; "" if the site answered itself.
@@ -111,7 +111,7 @@ class Unreachable:
 
     why: str  # The reason for people. No code reads this text.
     status: int | None = None  # The HTTP status; None if no response came.
-    # After how many seconds the server wants the next request; None if no header sets this time.
+    # The number of seconds after which the server wants the next request; None if it sets none.
     retry_after: float | None = None
     failure: Failure | None = None  # The kind of failure; None if a response was the failure.
     redirected_to: str = ""  # The URL to which the fetch was redirected; "" if it was not.
@@ -152,8 +152,9 @@ def after_redirect(outcome: Unreachable, url: str) -> Unreachable:
 
 
 # The kind of outcome for each status. The first row that contains the status decides. If no row
-# contains it, as for all 5xx, the outcome is `Unreachable`. So 1xx, and codes from 600 on, count as
-# server errors. So does 304, because the request was not conditional.
+# contains the status, as for all 5xx, the outcome is `Unreachable`. So 1xx, and codes from 600 on,
+# count as server errors. A 304 counts as a server error as well, because the request was not
+# conditional.
 _STATUS_CODES: tuple[tuple[Container[int], type[Outcome]], ...] = (
     (range(200, 300), Fetched),
     ({304, 429}, Unreachable),

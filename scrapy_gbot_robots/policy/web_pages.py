@@ -127,7 +127,7 @@ def _head(body: bytes) -> bytes:
 
 
 def found_instead(body: bytes) -> str:
-    """Return what a body is if it clearly is not a robots.txt, such as "JSON"; otherwise "".
+    """Return the kind of a body that clearly is not a robots.txt, such as "JSON"; otherwise "".
 
     A body with a user-agent or a sitemap line is a robots.txt, whatever surrounds that line.
     """
@@ -145,7 +145,7 @@ def found_instead(body: bytes) -> str:
 
 
 def hides_rules(body: bytes) -> str:
-    """Return what a body is if it contains rules that the parser does not read; otherwise "".
+    """Return the kind of a body that contains rules which the parser does not read; otherwise "".
 
     There are two kinds of such bodies: a browser's page around a text file, and UTF-16 text.
     """
