@@ -21,6 +21,10 @@ places are searched first. A name "sounds like a bot" if it contains "bot", "cra
 5. Any other name with a version, in a comment.
 6. Any other name in a comment that sounds like a bot.
 
+The logs of some servers have a plus sign for each space, and users copy headers from them. So in a
+header without spaces and with "+(", as in "Mozilla/5.0+(compatible;+Bot/2.1;++url)", a plus sign
+means a space.
+
 Sources: RFC 9309 2.2.1 for tokens; Google's page ("Order of precedence for user agents"); Google's
 lists of common crawlers, special-case crawlers and user-triggered fetchers with their headers, as
 of September 2026.
@@ -83,6 +87,8 @@ _ADDRESS = re.compile(r"(?<!\s)\s+\+?(?:https?://|www\.)\S*\Z", re.IGNORECASE)
 # address, the name of the header itself, and the letters "U", "I" and "N", with which old browsers
 # reported the strength of their encryption.
 _NO_NAME = re.compile(r"[UIN]?\Z|\+|\S*(?:://|@)|user-agent:", re.IGNORECASE)
+# A plus sign that means a space, and the plus sign of an address behind it, if there is one.
+_PLUS = re.compile(r"\+(\+?)")
 BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 _BOT_WORDS = re.compile("bot|crawl|spider|google", re.IGNORECASE)
 
@@ -239,8 +245,9 @@ def cut_token(user_agent: str) -> str | None:
     The result for "bot2000/1.0" is "bot", for "my bot" it is "my", and for "mybot/1.0" it is None.
     """
     token = product_token(user_agent)
-    names = BETWEEN_PRODUCTS.split(user_agent)
-    rest = user_agent.removeprefix(token)
+    header = as_text(user_agent)
+    names = BETWEEN_PRODUCTS.split(header)
+    rest = header.removeprefix(token)
     if not token:
         return None
     if token not in names:
@@ -254,14 +261,20 @@ def cut_token(user_agent: str) -> str | None:
 def as_text(user_agent: str | bytes) -> str:
     """Return a user agent as text, cut to the longest line that a robots.txt can have.
 
+    If it has plus signs in place of spaces, the text has spaces.
+
     Raises:
         TypeError: `user_agent` is neither str nor bytes.
     """
     if isinstance(user_agent, bytes):
-        return user_agent[:MAX_LINE_BYTES].decode("latin-1")
-    if isinstance(user_agent, str):
-        return user_agent[:MAX_LINE_BYTES]
-    raise TypeError(f"a user agent is str, bytes or UserAgent, not {type(user_agent).__name__}")
+        header = user_agent[:MAX_LINE_BYTES].decode("latin-1")
+    elif isinstance(user_agent, str):
+        header = user_agent[:MAX_LINE_BYTES]
+    else:
+        raise TypeError(f"a user agent is str, bytes or UserAgent, not {type(user_agent).__name__}")
+    if "+(" in header and len(header.split()) == 1:
+        return _PLUS.sub(r" \1", header)
+    return header
 
 
 def _leading_token(text: str) -> str:

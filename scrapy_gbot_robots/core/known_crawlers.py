@@ -21,6 +21,7 @@ from .crawlers import (
     GOOGLE_NAMES,
     UserAgent,
     agents_heeded,
+    as_text,
     product_token,
 )
 
@@ -278,7 +279,7 @@ def looks_known(name: str) -> bool:
 def well_known(user_agent: str) -> UserAgent | None:
     """Return the well-known crawler that a name or a User-Agent header names; otherwise None."""
     token = product_token(user_agent)
-    for word in BETWEEN_PRODUCTS.split(user_agent):
+    for word in BETWEEN_PRODUCTS.split(as_text(user_agent)):
         if token and word.startswith(token):  # The token of "MJ12bot" is "MJ".
             return _CRAWLER_OF.get(word.lower())
     return None

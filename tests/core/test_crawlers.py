@@ -171,6 +171,14 @@ Mozilla      | Mozilla/5.0 (compatible; U; MSIE 9.0; Windows NT 6.1; Trident/5.0
 bingbot      | Mozilla/5.0 {KHTML[:-1]}; compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/116.0
 ChatGPT-User | Mozilla/5.0 {KHTML}; compatible; ChatGPT-User/1.0; +https://openai.com/bot
 PetalBot     | {ANDROID} Mobile Safari/537.36 (compatible;PetalBot;+https://webmaster.petalsearch.com/site/petalbot)
+bot          | Mozilla/5.0+(compatible;+bot/1.0)
+bingbot      | Mozilla/5.0+(compatible;+bingbot/2.0;++http://www.bing.com/bingbot.htm)
+mybot        | Mozilla/5.0+(X11;+Linux)+AppleWebKit/537.36+(KHTML,+like+Gecko)+mybot/1.0+Safari/537.36
+Mozilla      | Mozilla/5.0+(compatible;++www.mybot.example/about)
+Mozilla      | Mozilla/5.0+(compatible;+MSIE+9.0;+Windows+NT+6.1;+Trident/5.0)
+UptimeRobot  | Mozilla/5.0+(compatible; UptimeRobot/2.0; http://www.uptimerobot.com/)
+Mozilla      | Mozilla/5.0(compatible;me+bot@mybot.example)
+Mozilla      | Mozilla/5.0+(compatible; me+bot@mybot.example)
 Googlebot-Mobile | DoCoMo/2.0 N905i(c100;TB;W24H16) (compatible; Googlebot-Mobile/2.1; +http://www.google.com/bot.html)
 """
 
@@ -196,6 +204,7 @@ def test_group_of_another_name_in_a_comment_does_not_count() -> None:
     row("a-digit-ends-it", "bot2000/1.0", "bot"),
     row("two-words", "my bot", "my"),
     row("a-browser-s", "Mozilla/5.0 (compatible; mybot/1.0)", None),
+    row("plus-signs", "Mozilla/5.0+(compatible;+mybot/1.0)", None),
     row("empty", "", None),
 )
 def test_token_that_only_begins_a_name_is_told(user_agent: str, cut: str | None) -> None:

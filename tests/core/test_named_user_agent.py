@@ -68,6 +68,7 @@ def test_name_that_would_be_read_as_another_is_no_asker(name: str, error: str) -
     ("Mozilla/5.0 (compatible; MJ12bot/v1.4.8; http://mj12bot.com/)", ("MJ",)),
     ("applebot", ("Applebot", "Googlebot")),
     ("YandexBot/3.0", ("YandexBot", "Yandex")),
+    ("Mozilla/5.0+(compatible;+YandexBot/3.0;++http://a.example/)", ("YandexBot", "Yandex")),
     ("yandex", ("yandex",)),
     ("bot2000", ("bot",)),
 )
