@@ -435,13 +435,27 @@ def is_enabled(settings: Words) -> bool:
     return enabled
 
 
-# Each key is a setting that has no effect unless a second setting is set. The value is the second
-# setting, and an example of its value for the log.
+class _Need(NamedTuple):
+    """Describes with which values of a second setting a setting has no effect.
+
+    Attributes:
+        other: the field of the second setting.
+        useless: the values of the second setting with which the first has no effect.
+        example: a value with which it has an effect, for the log.
+    """
+
+    other: str
+    useless: tuple[object, ...]
+    example: str
+
+
+# A storage of the user's own class is in no row, because the class may read these settings.
 _NEEDS = {
-    "page_rules_drop": ("page_rules", "True"),
-    "purposes_action": ("purposes", '["train-ai"], for example'),
-    "redis_client": ("storage", '"redis"'),
-    "redis_url": ("storage", '"redis"'),
+    "page_rules_drop": _Need("page_rules", (False,), "True"),
+    "purposes_action": _Need("purposes", ((),), '["train-ai"], for example'),
+    "redis_client": _Need("storage", ("memory", "sqlite"), '"redis"'),
+    "redis_url": _Need("storage", ("memory", "sqlite"), '"redis"'),
+    "sqlite_path": _Need("storage", ("memory", "redis"), '"sqlite"'),
 }
 
 
@@ -449,17 +463,51 @@ def mistakes(settings: Words) -> Iterator[str]:
     """Yield a sentence for each setting in `settings` that is probably a mistake.
 
     There are two kinds of mistakes. The plugin has no setting of this name, for example because the
-    name is misspelt. Or the setting has no effect because a second setting is not set.
+    name is misspelt. Or the setting has no effect because of the value of a second setting.
     """
     field_names = [row.name for row in fields(GbotSettings)]
     for name in sorted(map(str, settings)):
         if _LOOKS_OURS.match(name) and name not in map(_name_of, field_names):
             end = _LOOKS_OURS.sub("", name)
             yield f"unknown setting {name}: ignored. {_instead(end, field_names)}"
-    for field_name, (other, value) in _NEEDS.items():
-        if settings.get(_name_of(field_name)) and not _is_set(other, settings):
-            needed = f"{_name_of(other)} = {value}"
-            yield f"{_name_of(field_name)} has no effect without {needed}"
+    for field_name, need in _NEEDS.items():
+        if settings.get(_name_of(field_name)):
+            with suppress(ValueError):  # Wrong values are reported elsewhere.
+                yield from _lack(field_name, need, settings)
+
+
+def _lack(field_name: str, need: _Need, settings: Words) -> Iterator[str]:
+    """Yield a sentence if a setting has no effect because it lacks what it needs.
+
+    There is no sentence if the second setting is switched off on purpose. That is so if its value
+    has a higher priority, for example because it is from the command line, and the setting from the
+    project. It is also so if the user has written out the default of the setting.
+
+    Raises:
+        ValueError: one of the two settings has a wrong value.
+    """
+    rows = {row.name: row.metadata for row in fields(GbotSettings)}
+    name, other = _name_of(field_name), _name_of(need.other)
+    value = _read(need.other, rows[need.other], settings)
+    if value not in need.useless:
+        return
+    if not _is_set(need.other, settings):
+        yield f"{name} has no effect without {other} = {need.example}"
+        return
+    own = rows[field_name]
+    is_default = _read(field_name, own, settings) == _read(field_name, own, {})
+    if is_default or _priority(other, settings) > _priority(name, settings):
+        return
+    shown = list(value) if isinstance(value, tuple) else value
+    yield (
+        f"{name} has no effect with {other} = {shown!r}. Remove it, or set {other} = {need.example}"
+    )
+
+
+def _priority(name: str, settings: Words) -> int:
+    """Return the priority of a setting. Scrapy's `Settings` have priorities, a dict has none."""
+    priority_of: Callable[[str], int | None] = getattr(settings, "getpriority", lambda _: 0)
+    return priority_of(name) or 0
 
 
 def _instead(end: str, field_names: Iterable[str]) -> str:

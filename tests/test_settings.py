@@ -176,6 +176,8 @@ def test_every_setting_is_documented_with_its_default_and_a_valid_example() -> N
 MEANT = ": ignored. Did you mean GBOT_ROBOTS_"
 OFF = ": ignored. To switch the add-on off, set GBOT_ROBOTS_ENABLED = False"
 WITHOUT = " has no effect without GBOT_ROBOTS_"
+WITH = " has no effect with GBOT_ROBOTS_"
+OR_SET = ". Remove it, or set GBOT_ROBOTS_"
 
 
 @table(
@@ -197,20 +199,75 @@ WITHOUT = " has no effect without GBOT_ROBOTS_"
         "PAGE_RULES_DROP" + WITHOUT + "PAGE_RULES = True",
     ),
     ({"GBOT_ROBOTS_PAGE_RULES_DROP": "x", "GBOT_ROBOTS_PAGE_RULES": "1"}, ""),
-    ({"GBOT_ROBOTS_PAGE_RULES_DROP": "x", "GBOT_ROBOTS_PAGE_RULES": False}, ""),  # on purpose
+    (
+        {"GBOT_ROBOTS_PAGE_RULES_DROP": "x", "GBOT_ROBOTS_PAGE_RULES": "0"},
+        f"PAGE_RULES_DROP{WITH}PAGE_RULES = False{OR_SET}PAGE_RULES = True",
+    ),
     ({"GBOT_ROBOTS_PAGE_RULES_DROP": []}, ""),
     (
         {"GBOT_ROBOTS_PURPOSES_ACTION": "refuse"},
         "PURPOSES_ACTION" + WITHOUT + 'PURPOSES = ["train-ai"], for example',
     ),
     ({"GBOT_ROBOTS_PURPOSES_ACTION": "refuse", "GBOT_ROBOTS_PURPOSES": ["search"]}, ""),
+    (
+        {"GBOT_ROBOTS_PURPOSES_ACTION": "refuse", "GBOT_ROBOTS_PURPOSES": ""},
+        f'PURPOSES_ACTION{WITH}PURPOSES = []{OR_SET}PURPOSES = ["train-ai"], for example',
+    ),
     ({"GBOT_ROBOTS_REDIS_URL": "redis://a"}, "REDIS_URL" + WITHOUT + 'STORAGE = "redis"'),
     ({"GBOT_ROBOTS_REDIS_CLIENT": "a.b"}, "REDIS_CLIENT" + WITHOUT + 'STORAGE = "redis"'),
-    ({"GBOT_ROBOTS_REDIS_URL": "redis://a", "GBOT_ROBOTS_STORAGE": "sqlite"}, ""),
+    (
+        {"GBOT_ROBOTS_REDIS_URL": "redis://a", "GBOT_ROBOTS_STORAGE": "sqlite"},
+        f"REDIS_URL{WITH}STORAGE = 'sqlite'{OR_SET}STORAGE = \"redis\"",
+    ),
+    (
+        {"GBOT_ROBOTS_REDIS_CLIENT": "a.b", "GBOT_ROBOTS_STORAGE": "memory"},
+        f"REDIS_CLIENT{WITH}STORAGE = 'memory'{OR_SET}STORAGE = \"redis\"",
+    ),
+    (
+        {"GBOT_ROBOTS_SQLITE_PATH": "a.db", "GBOT_ROBOTS_STORAGE": "redis"},
+        f"SQLITE_PATH{WITH}STORAGE = 'redis'{OR_SET}STORAGE = \"sqlite\"",
+    ),
+    (
+        {"GBOT_ROBOTS_SQLITE_PATH": Path("a.db"), "GBOT_ROBOTS_STORAGE": "memory"},
+        f"SQLITE_PATH{WITH}STORAGE = 'memory'{OR_SET}STORAGE = \"sqlite\"",
+    ),
+    ({"GBOT_ROBOTS_SQLITE_PATH": "a.db"}, ""),
+    ({"GBOT_ROBOTS_SQLITE_PATH": "a.db", "GBOT_ROBOTS_STORAGE": "sqlite"}, ""),
+    ({"GBOT_ROBOTS_REDIS_URL": "redis://a", "GBOT_ROBOTS_STORAGE": "redis"}, ""),
+    # A class of the user's own may read these settings, and so may the function of a client.
+    ({"GBOT_ROBOTS_SQLITE_PATH": "a.db", "GBOT_ROBOTS_STORAGE": "own.Storage"}, ""),
+    ({"GBOT_ROBOTS_REDIS_URL": "redis://a", "GBOT_ROBOTS_STORAGE": "own.Storage"}, ""),
+    # The user has written out a default.
+    ({"GBOT_ROBOTS_PURPOSES_ACTION": "annotate", "GBOT_ROBOTS_PURPOSES": []}, ""),
+    ({"GBOT_ROBOTS_REDIS_URL": LOCAL, "GBOT_ROBOTS_STORAGE": "sqlite"}, ""),
+    # Wrong values are errors, which `GbotSettings.of` raises.
+    ({"GBOT_ROBOTS_PAGE_RULES_DROP": "x", "GBOT_ROBOTS_PAGE_RULES": "maybe"}, ""),
 )
 def test_what_is_probably_a_mistake_is_said(settings: dict[str, Any], said: str) -> None:
     texts = [text.removeprefix("GBOT_ROBOTS_") for text in mistakes(Settings(settings))]
     assert texts == [said] * bool(said)
+
+
+@table(
+    "path_from, storage_from, is_said",
+    ("project", "project", True),
+    ("project", "cmdline", False),  # `-s GBOT_ROBOTS_STORAGE=memory` is for one run
+    ("project", "spider", False),
+    ("spider", "project", True),
+    ("cmdline", "cmdline", True),
+)
+def test_storage_that_is_changed_for_one_run_makes_no_other_setting_a_mistake(
+    path_from: str, storage_from: str, is_said: bool
+) -> None:
+    settings = Settings()
+    settings.set("GBOT_ROBOTS_SQLITE_PATH", "a.db", path_from)
+    settings.set("GBOT_ROBOTS_STORAGE", "memory", storage_from)
+    assert bool([*mistakes(settings)]) == is_said
+
+
+def test_settings_of_the_command_alone_have_no_priorities() -> None:
+    words = {"GBOT_ROBOTS_SQLITE_PATH": "a.db", "GBOT_ROBOTS_STORAGE": "memory"}
+    assert len([*mistakes(words)]) == 1
 
 
 @table(
