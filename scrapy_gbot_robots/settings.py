@@ -59,11 +59,14 @@ class ValueType(NamedTuple):
             to the type of the setting. For a wrong value it raises KeyError, TypeError, ValueError,
             OverflowError or RecursionError.
         fits: a function that returns whether the converted value is in the allowed range.
+        advice: a function that takes a wrong value, and returns a sentence that ends the error
+            message, or "".
     """
 
     rule: str
     read: Callable[[Any], Any]
     fits: Callable[[Any], bool] = lambda _: True
+    advice: Callable[[Any], str] = lambda _: ""
 
 
 def _number(value: Any) -> float:
@@ -208,6 +211,11 @@ def sqlite_by_storage(_: Words) -> None:
     """
 
 
+# The user has set GBOT_ROBOTS_SQLITE_PATH to the URL of a Redis.
+_USE_REDIS = (
+    '. This is the URL of a Redis: set GBOT_ROBOTS_STORAGE to "redis" and GBOT_ROBOTS_REDIS_URL to '
+    "the URL"
+)
 _DOTTED_PATH = re.compile(r"\w+(?:\.\w+)+")
 # A value of GBOT_ROBOTS_STORAGE with one of these endings is the name of a file. The user has
 # probably confused the setting with GBOT_ROBOTS_SQLITE_PATH.
@@ -246,6 +254,7 @@ SQLITE = ValueType(
     'the path of a file, not of a directory; GBOT_ROBOTS_STORAGE = "memory" needs none',
     path_of,
     lambda path: path.name != ":memory:" and not _is_directory(path),
+    lambda value: _USE_REDIS if str(value).startswith(_REDIS_SCHEMES) else "",
 )
 REPORT = ValueType(
     f"the path of a {' or '.join(REPORTS)} file, without %(...)s",
@@ -421,7 +430,8 @@ def _read(field_name: str, row: Mapping[str, Any], settings: Words) -> Any:
         if values.fits(read):
             return read
     got = _USER_INFO.sub("//", repr(value))
-    raise ValueError(f"{_name_of(field_name)} must be {values.rule}, got {got}")
+    advice = values.advice(value)
+    raise ValueError(f"{_name_of(field_name)} must be {values.rule}, got {got}{advice}")
 
 
 def is_enabled(settings: Words) -> bool:

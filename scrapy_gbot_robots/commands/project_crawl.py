@@ -129,8 +129,8 @@ def opened_storage(words: Words) -> tuple[Storage, str]:
     settings = _settings_of(words)
     gbot = GbotSettings.of(settings)
     try:
-        choice = choice_of(gbot, Crawler(Spider, settings))
-        # A file that does not exist is not created, because its path may be mistyped.
+        # Neither a file nor its tables are created, because the path may be mistyped.
+        choice = choice_of(gbot, Crawler(Spider, settings), creates=False)
         if choice.file is not None and not choice.file.exists():
             raise StorageError(f"{choice.file} does not exist")  # noqa: TRY301  It is handled below.
         storage = choice.opens()

@@ -98,8 +98,13 @@ def sqlite_of_project() -> Path | None:
         return project_folder().resolve() / ".scrapy" / SQLITE_FILE
 
 
-def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
+def choice_of(settings: GbotSettings, crawler: Crawler, *, creates: bool = True) -> StorageChoice:
     """Return the storage that the settings choose, without opening it.
+
+    Args:
+        settings: the plugin's settings.
+        crawler: the crawl.
+        creates: whether tables are created in an empty SQLite file when it is opened.
 
     Raises:
         ImportError: the storage's class or its driver is not installed.
@@ -125,7 +130,7 @@ def choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
     # SQLite is imported only if it is used.
     from .sqlite import SqliteStorage  # noqa: PLC0415
 
-    opens = partial(SqliteStorage, path, max_body=settings.max_bytes)
+    opens = partial(SqliteStorage, path, max_body=settings.max_bytes, creates=creates)
     return StorageChoice(name, opens, f"sqlite at {path.absolute()}", path.absolute())
 
 

@@ -133,15 +133,20 @@ class SqliteStorage(Storage):
     Args:
         path: the path of the file. If the file or its directory does not exist, it is created.
         max_body: if the robots.txt in an entry has more bytes than this, the entry is not returned.
+        creates: whether tables are created in a file that has none, and a new file in place of a
+            broken one. If False, such files are not touched, and StorageError is raised.
 
     Raises:
         ForeignFileError: the file does not have the application ID of this plugin.
         StorageError: the file cannot be opened now.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, max_body: int = MAX_BYTES) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, max_body: int = MAX_BYTES, creates: bool = True
+    ) -> None:
         self._path = Path(path).absolute()
         self._max_body = max_body
+        self._creates = creates
         self._lock = Lock()  # All threads share one connection, and use it one at a time.
         self._connection: sqlite3.Connection | None = None
         # The inode number of the file that `_connection` has open; 0 if there was no file. If
@@ -277,6 +282,7 @@ class SqliteStorage(Storage):
 
         Raises:
             ForeignFileError: the file has tables or the application ID of another program.
+            StorageError: the file has no tables, and none are to be created.
             sqlite3.Error: the tables cannot be created.
         """
         application_id, tables = connection.execute(_WHAT_IT_IS).fetchone()
@@ -284,6 +290,8 @@ class SqliteStorage(Storage):
             return
         if application_id or tables:
             raise ForeignFileError(_FOREIGN % self._path)
+        if not self._creates:
+            raise StorageError(f"{self._path} is empty: no crawl has stored a robots.txt in it")
         # `_alone` is needed because two processes cannot switch the file to write-ahead logging at
         # the same time. In one of them, SQLite would raise an exception at once, instead of waiting
         # until the other process has finished.
@@ -296,6 +304,7 @@ class SqliteStorage(Storage):
 
         Raises:
             ForeignFileError: the file does not have the application ID of this plugin.
+            Exception: no file is to be created, so the broken one stays. This is `error`.
         """
         # SQLite must close the file before `_is_ours` opens and closes it. When a process closes a
         # file, the operating system releases all locks of the process on that file, also the locks
@@ -305,6 +314,8 @@ class SqliteStorage(Storage):
             # This test comes before `_alone`, which creates a lock file beside the file. No file
             # should be created beside the database of another program.
             raise ForeignFileError(_FOREIGN % self._path) from error
+        if _inode_of(self._path) == self._inode and not self._creates:
+            raise error
         with _alone(self._path):
             if _inode_of(self._path) != self._inode:
                 return

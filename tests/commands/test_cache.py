@@ -1,5 +1,6 @@
 """`scrapy robots cache`: what the storage holds, as facts and as a file, and how to forget it."""
 
+import sqlite3
 import sys
 import time
 from contextlib import closing
@@ -14,6 +15,7 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 from ..support.command import jsonl, project, run, run_here
 from ..support.entries import RULES
 from ..support.redis_server import redis_server, storage_at
+from ..support.rows import row, table
 
 __all__ = ["project"]
 
@@ -126,3 +128,48 @@ def test_file_that_does_not_exist_is_told_and_not_made(project: Path) -> None:
         path = project / "typo/robots.sqlite"
         assert ended.err.endswith(f"the storage sqlite cannot be opened: {path} does not exist\n")
         assert sorted(project.rglob("*")) == before
+
+
+@table(
+    "content",
+    row("no-bytes", ""),
+    row("no-tables", "PRAGMA user_version = 1"),
+    row("no-tables-and-a-log", "PRAGMA journal_mode = WAL; PRAGMA user_version = 1"),
+)
+def test_empty_file_is_told_and_left_alone(content: str, project: Path) -> None:
+    path = project / "empty.sqlite"
+    path.touch()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(content)
+    before = path.read_bytes(), sorted(project.rglob("*"))
+    for act in ("list", "show", "forget --all", "forget a.example"):
+        ended = run_here(
+            "cache", *act.split(), "-s", f"GBOT_ROBOTS_SQLITE_PATH={path}", cwd=project
+        )
+        assert ended.status == 2
+        said = f"{path} is empty: no crawl has stored a robots.txt in it\n"
+        assert ended.err.endswith(f"error: the storage sqlite cannot be opened: {said}")
+        assert (path.read_bytes(), sorted(project.rglob("*"))) == before
+
+
+def test_broken_file_is_told_and_left_alone(kept: Path) -> None:
+    path = kept / ".scrapy" / "gbot_robots" / "robots.sqlite"
+    with path.open("r+b") as file:
+        file.seek(100)
+        file.write(b"\xff" * 4000)
+    before = path.read_bytes(), sorted(kept.rglob("*"))
+    ended = run_here("cache", "list", cwd=kept)
+    assert ended.status == 2
+    assert f"the storage sqlite cannot be opened: cannot use {path}: " in ended.err
+    assert (path.read_bytes(), sorted(kept.rglob("*"))) == before
+
+
+def test_redis_in_place_of_a_file_says_which_settings_it_needs(project: Path) -> None:
+    ended = run_here(
+        "cache", "list", "-s", "GBOT_ROBOTS_SQLITE_PATH=redis://:pw@h:1/0", cwd=project
+    )
+    assert ended.status == 2
+    assert ended.err.endswith(
+        "got 'redis://h:1/0'. This is the URL of a Redis: set GBOT_ROBOTS_STORAGE to \"redis\" and "
+        "GBOT_ROBOTS_REDIS_URL to the URL\n"
+    )
