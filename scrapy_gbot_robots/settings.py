@@ -19,13 +19,17 @@ from datetime import datetime, timezone
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from weakref import WeakValueDictionary
 
 from .core.crawlers import UserAgent, cut_token
 from .core.lines import MAX_BYTES
 from .core.robots import RobotsTxt
 from .experimental.preferences import PURPOSES
 from .policy.outages import LADDERS, Policy
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
 
 # Settings as users write them. This is Scrapy's Settings or a dict, with names such as
 # "GBOT_ROBOTS_STORAGE" as keys.
@@ -535,7 +539,18 @@ def _instead(end: str, field_names: Iterable[str]) -> str:
     return f"To switch the add-on off, set {_name_of('enabled')} = False"
 
 
-def warn_of_mistakes(settings: Words) -> None:
-    """Log a warning for each setting that is probably a mistake."""
+# The settings of the crawls whose mistakes were logged, by their `id`. Settings are not hashable.
+_told: WeakValueDictionary[int, BaseSettings] = WeakValueDictionary()
+
+
+def warn_of_mistakes(settings: BaseSettings) -> None:
+    """Log a warning for each setting that is probably a mistake.
+
+    Several parts of a crawl may call this function with the settings of the crawl. Only the first
+    call logs warnings.
+    """
+    if _told.get(id(settings)) is settings:
+        return
+    _told[id(settings)] = settings
     for text in mistakes(settings):
         logger.warning("%s", text)

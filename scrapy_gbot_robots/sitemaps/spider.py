@@ -36,7 +36,7 @@ from ..engine import follows_sitemap, is_idle, page_callback
 from ..exceptions import ForbiddenByRobotsTxt
 from ..meta import ANSWERED, CHECKED, LISTED, PROBE, SITEMAP, UNCOUNTED
 from ..policy.outages import State
-from ..settings import GbotSettings
+from ..settings import GbotSettings, warn_of_mistakes
 from ..signals import request_forbidden
 from .ahead import PagesAhead
 from .discovery import SitemapDiscovery, add_to_stat
@@ -172,9 +172,10 @@ class RobotsSitemapSpider(SitemapSpider):
         """Make the spider, and connect its handlers to the signals in `_HEARD`.
 
         Raises:
-            ValueError: no hosts are given, or an argument has a wrong value.
+            ValueError: no hosts are given, or an argument or a setting has a wrong value.
         """
         spider = super().from_crawler(crawler, *args, **kwargs)
+        GbotSettings.of(crawler.settings)  # An exception in a handler would not end the crawl.
         for name in _HEARD:
             crawler.signals.connect(getattr(spider, f"_{name}"), getattr(signals, name))
         return spider
@@ -182,6 +183,7 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _spider_opened(self) -> None:
         """Set the attributes that need the settings: the feed, the size limit and the scope."""
         self._gbot = GbotSettings.of(self.settings)
+        warn_of_mistakes(self.settings)  # If no other part of the plugin is used, none has done it.
         self._ahead = PagesAhead(self.crawler, self._gbot.sitemaps_ahead)
         discovery = self.crawler.get_extension(SitemapDiscovery)
         if discovery is None:  # GBOT_ROBOTS_SITEMAPS is "off", or the add-on is not used.

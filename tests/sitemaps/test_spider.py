@@ -15,11 +15,11 @@ from scrapy.crawler import CrawlerRunner
 from scrapy.http import Response
 from scrapy.utils.asyncio import call_later
 
-from scrapy_gbot_robots import Origin
+from scrapy_gbot_robots import Origin, SitemapDiscovery
 from scrapy_gbot_robots.sitemaps.urls import covers, given_in, origins_of, scope_of
 
 from ..support import sitemap_web
-from ..support.crawls import crawl, in_reactor, stats, under_way
+from ..support.crawls import crawl, errors, in_reactor, own_warnings, stats, under_way
 from ..support.processes import EXAMPLE, output, run, start
 from ..support.reactors import as_arguments, ways_to_run
 from ..support.rows import row, table
@@ -129,6 +129,42 @@ async def test_pages_that_the_hosts_sitemaps_list_are_crawled(addon: bool) -> No
         assert (counted["skipped/malformed"], counted["skipped/scheme"]) == (2, 2)
         assert (counted["entries/scheme"], counted["entries/host"]) == (2, 1)
         assert counted.get("disallowed", 0) == addon
+
+
+WITHOUT_ADD_ON = [
+    row("none", {"ADDONS": {}}),
+    row("off", {"GBOT_ROBOTS_ENABLED": "0"}),
+    row("off-with-parts", {"GBOT_ROBOTS_ENABLED": False, "EXTENSIONS": {SitemapDiscovery: 0}}),
+]
+
+
+@table("without", *WITHOUT_ADD_ON, row("but-with-it", {}))
+@in_reactor
+async def test_wrong_setting_ends_the_crawl_before_it_starts(
+    without: dict[str, Any], site: Site, log: Any
+) -> None:
+    settings = {**without, "GBOT_ROBOTS_MAX_SITEMAPS": "many"}
+    with pytest.raises(ValueError, match="^GBOT_ROBOTS_MAX_SITEMAPS must be a whole number >= 0"):
+        await crawl(Hosts, settings, hosts=[site.url()])
+    assert site.asked == []
+    assert errors(log) == []
+
+
+@table(
+    "without", *WITHOUT_ADD_ON, row("but-with-it", {}), row("not-obeyed", {"ROBOTSTXT_OBEY": False})
+)
+@in_reactor
+async def test_probable_mistake_in_a_setting_is_warned_of_once(
+    without: dict[str, Any], site: Site, log: Any
+) -> None:
+    sitemap_web.listing(site)
+    settings = {**without, "GBOT_ROBOTS_MAX_SITEMAP": 1}
+    crawler = await crawl(Hosts, settings, hosts=[site.url()])
+    assert set(parsed(crawler)) == {site.url("/page")}
+    said = [text for text in own_warnings(log) if "ROBOTSTXT_OBEY" not in text]
+    assert said == [
+        "unknown setting GBOT_ROBOTS_MAX_SITEMAP: ignored. Did you mean GBOT_ROBOTS_MAX_SITEMAPS?"
+    ]
 
 
 @table(
