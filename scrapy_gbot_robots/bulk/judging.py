@@ -158,7 +158,7 @@ class Judge:
         return [row_by_row[number :: len(allowed)] for number in range(len(allowed))]
 
     def _basis(self, beginning: str, robots: Decisions) -> _Basis | None:
-        """Return the basis of all URLs that begin with `beginning`, or None.
+        """Return the basis (see `judged`) of all URLs that begin with `beginning`, or None.
 
         The result is None if an override applies to these URLs, or if the URLs may belong to
         different sites. All of them belong to one site if two conditions are met. First,

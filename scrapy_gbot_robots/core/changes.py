@@ -184,7 +184,10 @@ def _reading(rules: Rules, entries: Iterable[Rule], own_rules: Collection[Rule])
 
 
 def _texts(rules: Rules, entries: Iterable[Rule]) -> dict[str, int | None]:
-    """Return the lines of a user agent in normal form, each with the number of its first line."""
+    """Return the lines of a user agent in normal form, such as "Disallow: /a".
+
+    The value for a text is the number of the first line with this text, or None for a crawl delay.
+    """
     texts: dict[str, int | None] = {}
     for allow, pattern, line in entries:
         field = "Allow" if allow else "Disallow"

@@ -202,7 +202,7 @@ class ScannedGroup:
             self.has_usage = True
 
     def end_run(self) -> None:
-        """Begin a new run if the current run has a `Content-Usage` line.
+        """Begin a new run of user-agent lines if a `Content-Usage` line follows the current run.
 
         The reader calls this at every user-agent line, before it adds the user agent.
         """
@@ -211,7 +211,7 @@ class ScannedGroup:
             self.has_usage = False
 
     def add_run(self, block: bytes, before: int) -> bool:
-        """Add the rules of a block if each of its lines begins with "Disallow: ".
+        """Add the rules of a block of lines if each of the lines begins with "Disallow: ".
 
         The caller has checked that the first line of the block begins in this way. `before` is the
         number of lines that come before the block in the file. Return whether the rules were added.
@@ -231,7 +231,7 @@ class ScannedGroup:
         return bisect_left(self.own_lines, self.user_agents[user_agent], key=itemgetter(1))
 
     def runs_of(self, user_agent: bytes) -> Sequence[int]:
-        """Return the numbers of the runs that name `user_agent`, in ascending order."""
+        """Return the numbers of the runs of user-agent lines that name `user_agent`, sorted."""
         return sorted(self.runs.get(user_agent, _FIRST_RUN))
 
 

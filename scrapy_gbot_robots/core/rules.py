@@ -236,7 +236,7 @@ class Rules:
         return Verdict(True, rule, EMPTY_RULE if rule else self._unmatched, self._group)
 
     def _forget_split(self) -> None:
-        """Free the memory for the split patterns.
+        """Free the memory for the patterns that `Patterns.split` has made.
 
         `allowed` and `verdict` call this method after the first URL of a host, because many hosts
         have only one URL in a crawl. Patterns with a long text stay split, because splitting them

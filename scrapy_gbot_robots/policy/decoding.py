@@ -150,9 +150,10 @@ def _undone(pieces: Pieces, codings: Sequence[str], limit: int) -> Pieces:
 
 
 def _bounded(pieces: Pieces, limit: int) -> Pieces:
-    """Yield the decoded pieces of an outer coding, up to the number that a robots.txt can need.
+    """Yield the items of `pieces`, but not more of them than a robots.txt can need.
 
-    `limit` is the largest number of bytes of the robots.txt that are read.
+    `pieces` come from the decoder of the outer coding of a body with two codings. `limit` is the
+    largest number of bytes of the robots.txt that are read.
 
     Raises:
         DecodeError: there are more pieces. This happens if the inner decoder yields no bytes for

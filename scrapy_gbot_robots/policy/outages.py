@@ -59,8 +59,8 @@ _FIRST_RETRY = 1.0
 _BUSY_RETRY = 5 * MINUTE  # the longest wait after a 503 or 429
 _SLOW_RETRY = HOUR  # the longest wait after any other failure
 _RETRY_AFTER = DAY  # the longest wait that a Retry-After header can cause
-# If the ladder forbids all requests, the requests wait for the next fetch. Otherwise they do not
-# wait, unless the fetch is overdue by more than this time.
+# If everything is disallowed during an outage, requests wait for the next fetch. Otherwise they do
+# not wait, unless the fetch is overdue by more than this time.
 _GRACE = HOUR
 # A copy is refreshed in the background before it is no longer fresh. This happens in the last tenth
 # of its lifetime, but at most `_REFRESH_MOST` seconds before the end.
@@ -84,7 +84,10 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """The last definite answer. Times are in seconds since the epoch."""
+    """The last definite answer, such as a robots.txt or a 404.
+
+    Times are in seconds since the epoch.
+    """
 
     kind: Kind
     status: int
@@ -231,8 +234,8 @@ class Decision:
 def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> Entry:
     """Return the new entry after a fetch.
 
-    A definite answer replaces the copy and ends the outage. A failure begins an outage, or prolongs
-    the current one, and the copy is kept.
+    A definite answer, such as a robots.txt or a 404, replaces the copy and ends the outage. A
+    failure, such as a timeout, begins an outage or prolongs the current one, and the copy is kept.
 
     Args:
         entry: the entry before the fetch; None if there was none.
