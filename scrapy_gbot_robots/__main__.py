@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-_INTERRUPTED = 130  # A shell has this exit status after a command that Ctrl-C has ended.
+_INTERRUPTED = 130  # By convention, the exit status of a command that Ctrl-C has ended.
 
 try:
     from .commands.command import main
@@ -23,7 +23,8 @@ def console(prog: str = "gbot-robots") -> None:
     """
     try:
         sys.exit(main(prog=prog))
-    # A sub-command handles Ctrl-C itself. This exception comes from the code around it.
+    # A sub-command handles Ctrl-C itself. So the user has pressed Ctrl-C before the sub-command
+    # began, or after it ended.
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
 

@@ -31,15 +31,16 @@ POSITION = 100  # The position of this middleware in DOWNLOADER_MIDDLEWARES_BASE
 # The components that the add-on enables. Each row has a setting of Scrapy, a class to add to this
 # setting, and the position of the class in it.
 COMPONENTS = (
-    ("EXTENSIONS", RobotsRecord, 0),  # It does nothing unless GBOT_ROBOTS_RECORD is set.
+    ("EXTENSIONS", RobotsRecord, 0),  # This one does nothing unless GBOT_ROBOTS_RECORD is set.
     ("EXTENSIONS", RobotsReport, 0),
     ("EXTENSIONS", SitemapDiscovery, 0),
-    # It does nothing unless GBOT_ROBOTS_PAGE_RULES is True.
+    # This middleware does nothing unless GBOT_ROBOTS_PAGE_RULES is True.
     ("SPIDER_MIDDLEWARES", PageRulesMiddleware, 940),
-    # No other spider middleware is nearer to the spider. So if it drops a request, no other
-    # middleware gets the request.
+    # The highest position is nearest to the spider, so this middleware gets the spider's requests
+    # first. If it drops a request, the other spider middlewares do not get the request.
     ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),
-    # The middlewares that retry, redirect or forbid requests are nearer to the downloader.
+    # The middlewares that retry, redirect or forbid requests have higher positions, so they are
+    # nearer to the downloader than this middleware.
     ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),
 )
 
@@ -81,7 +82,8 @@ class Addon:
                 "ROBOTSTXT_OBEY is False: this crawl obeys neither robots.txt nor "
                 "GBOT_ROBOTS_OVERRIDES, though the scrapy-gbot-robots add-on is on",
             )
-            # Usually the plugin's middleware does this, but Scrapy does not enable it now.
+            # Usually the plugin's middleware logs these warnings. But Scrapy does not enable the
+            # middleware if ROBOTSTXT_OBEY is False.
             warn_of_mistakes(settings)
         self._replace_middleware(settings)
 
@@ -89,9 +91,10 @@ class Addon:
     def _leave_it_to_scrapy(settings: BaseSettings) -> None:
         """Switch off the components of the plugin that the project's settings contain.
 
-        Scrapy's middleware replaces the plugin's middleware and its subclasses. A `SCHEDULER` of
-        the plugin stays, because without the middleware its requests do not wait. A line in the log
-        contains how the crawl obeys robots.txt.
+        Scrapy's robots.txt middleware replaces the plugin's middleware and its subclasses. If
+        `SCHEDULER` is a scheduler of the plugin, it is not changed, because it lets no request wait
+        if the plugin's middleware is off. One line in the log describes how the crawl obeys
+        robots.txt.
         """
         for setting, component, _ in COMPONENTS:
             places = settings.getdict(setting)
@@ -121,17 +124,18 @@ class Addon:
 
     @staticmethod
     def _replace_middleware(settings: BaseSettings) -> None:
-        """Replace Scrapy's middleware by the plugin's middleware, at the same position.
+        """Replace Scrapy's robots.txt middleware by the plugin's, at the same position.
 
         If the project has a subclass of the plugin's middleware in `DOWNLOADER_MIDDLEWARES`, the
-        subclass is used. If `DOWNLOADER_MIDDLEWARES` sets the plugin's middleware or Scrapy's to
-        None, so that no position is left, a warning is logged.
+        subclass is used. If the project has switched the plugin's middleware off, or if it has
+        switched Scrapy's middleware off and does not name the plugin's, a warning is logged.
         """
         middlewares: dict[Any, int | None] = {STOCK: None}  # The new DOWNLOADER_MIDDLEWARES.
-        position: int | None = POSITION  # The position of Scrapy's middleware.
+        position: int | None = POSITION  # The position of Scrapy's robots.txt middleware.
         # The positions of the plugin's middleware and its subclasses. None means "switched off".
         ours: list[int | None] = []
-        others: list[str] = []  # The paths of all other subclasses of Scrapy's middleware.
+        # The paths of those subclasses of Scrapy's middleware that do not derive from the plugin's.
+        others: list[str] = []
         for name, at in settings.getdict("DOWNLOADER_MIDDLEWARES").items():
             cls = _loaded(name)
             if cls is RobotsTxtMiddleware:
@@ -168,7 +172,7 @@ class Addon:
 def _level_if_not_obeyed(settings: BaseSettings) -> int:
     """Return the level of the log line about a crawl whose ROBOTSTXT_OBEY is False."""
     if settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]:
-        return logging.INFO  # The setting of a spider is intentional.
+        return logging.INFO  # A spider's `custom_settings` set it, so it is not an oversight.
     return logging.WARNING
 
 
@@ -180,7 +184,7 @@ def _obedience(settings: BaseSettings) -> tuple[int, str]:
     if not settings.getbool("ROBOTSTXT_OBEY"):
         why = "because ROBOTSTXT_OBEY is not True"
         return _level_if_not_obeyed(settings), f"does not obey robots.txt, {why}"
-    # The second method is the one that an older Scrapy uses.
+    # An older Scrapy has only `getwithbase`.
     with_base = getattr(settings, "get_component_priority_dict_with_base", settings.getwithbase)
     obeying: list[type] = []
     for name, at in with_base("DOWNLOADER_MIDDLEWARES").items():
@@ -212,8 +216,8 @@ def _keep_priority(settings: BaseSettings, name: str, value: object) -> None:
 def _loaded(name: Any) -> Any:
     """Return the class whose path is `name`. If it cannot be imported, return `name`.
 
-    A component that is switched off may have a wrong path, because Scrapy does not import it. So
-    this function raises no exception. If the component is on, Scrapy raises one later.
+    If the import fails, this function raises no exception, because Scrapy does not import a
+    component that is switched off. If the component is on, Scrapy itself raises an exception later.
     """
     try:
         return load_object(name)

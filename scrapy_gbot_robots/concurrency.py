@@ -46,8 +46,8 @@ async def pause(secs: float) -> None:
 def wake(waiting: Deferred[_T], result: _T) -> None:
     """Let the coroutine that awaits `waiting` go on with `result`.
 
-    It goes on in a later turn of the event loop, so not before the caller has returned. If the
-    coroutine was cancelled, this has no effect.
+    The coroutine goes on in a later turn of the event loop, after the caller of this function has
+    returned. If the coroutine was cancelled, `wake` has no effect.
     """
     call_later(0, waiting.callback, result)
 
@@ -89,7 +89,8 @@ class TimeLimit:
                 # arrive one turn of the event loop later.
                 self._work = asyncio.current_task()
                 return await work
-            running: Deferred[_T] = deferred_from_coro(work)  # `work` may lift the limit here.
+            # This call runs `work` until it waits for the first time. `work` may lift the limit.
+            running: Deferred[_T] = deferred_from_coro(work)
             self._work = running
             return await maybe_deferred_to_future(running)
         except (asyncio.CancelledError, CancelledError) as error:
@@ -98,7 +99,8 @@ class TimeLimit:
             raise
         finally:
             self.lift()
-            if self._is_over and hasattr(self._work, "uncancel"):  # Python 3.10 lacks it.
+            # Python 3.10 has no `uncancel`.
+            if self._is_over and hasattr(self._work, "uncancel"):
                 self._work.uncancel()
 
     def begin(self) -> None:
@@ -199,7 +201,7 @@ class Background:
     def start(
         self, work: Coroutine[Any, Any, None], then: Callable[[], object] = lambda: None
     ) -> None:
-        """Start `work`, and call `then` when it has ended. If it raises an exception, log that.
+        """Start `work`, and call `then` when `work` has ended. Log an exception of `work`.
 
         Neither `work` nor `then` runs before this method has returned.
 
@@ -207,7 +209,7 @@ class Background:
         coroutine. If a coroutine is cancelled before it starts, none of its code runs.
         """
         # In asyncio, a new task begins in the next turn of the event loop. But without asyncio,
-        # `deferred_from_coro` begins the coroutine at once, so it must be delayed.
+        # `deferred_from_coro` begins a coroutine at once. So `_after_this_call` delays `work`.
         later = work if is_asyncio_available() else _after_this_call(work)
         running = deferred_from_coro(later)
         self._running.add(running)
@@ -236,7 +238,7 @@ async def _after_this_call(work: Coroutine[Any, Any, None]) -> None:
     try:
         await pause(0)
     except CancelledError:
-        work.close()  # Python logs a warning if a coroutine is never awaited or closed.
+        work.close()  # Python warns of a coroutine that was neither awaited nor closed.
         raise
     await work
 

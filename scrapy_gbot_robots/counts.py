@@ -14,8 +14,8 @@ _K = TypeVar("_K")
 class Tally(Counter[_K]):
     """A `Counter` with a limited number of keys.
 
-    When it has more than `most` keys, it removes the least frequent keys, so that half of `most`
-    remain.
+    When it has more than `most` keys, it removes the least frequent keys until `most / 2` keys are
+    left.
 
     Args:
         most: the greatest number of keys.

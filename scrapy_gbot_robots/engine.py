@@ -6,9 +6,10 @@ version of Scrapy changes a part, only this module has to change, with two excep
 obeying/front.py replaces the `mqs` of a scheduler, and obeying/crawl_delay.py sets the `delay` and
 the `jitter` of a download slot. Parts are used only while a crawl runs.
 
-A mocked engine in a user's tests, or a user's own downloader, may lack a part. Unless its docstring
-states otherwise, a function of this module then does nothing, or returns None, False or an empty
-collection. If a class of Scrapy lacks a part, one warning is logged (`warn_of_missing_parts`).
+A mocked engine in a user's tests, or a user's own downloader, may lack a part. A function of this
+module that needs the part then does nothing, or returns None, False or an empty collection. The
+docstring of a function mentions any other behaviour. If a class of Scrapy lacks a part, one warning
+is logged (`warn_of_missing_parts`).
 
 In this module, the *room* (obeying/room.py) is the place where requests wait until the robots.txt
 of their site is known. A *slot* is a download slot of Scrapy. Usually there is one for each host.
@@ -70,13 +71,13 @@ logger = logging.getLogger(__name__)
 # because its class is derived from the class of `scrapy fetch`.
 _FETCH_FEW_PAGES = ("scrapy.commands.check", "scrapy.commands.fetch", "scrapy.commands.parse")
 
-# In the meta of a request for a robots.txt, the `Exchange` (fetching/exchange.py) is under this
-# key. It may stop the download.
+# The key for an `Exchange` (fetching/exchange.py) in the meta of a request for a robots.txt. The
+# exchange can stop the download of this request.
 LISTENER = "gbot_robots_listener"
 
-# These download handlers of Scrapy open at most CONCURRENT_REQUESTS connections. They also differ
-# from Scrapy's default handler in two points. They do not add the flag "partial" to a response in
-# which no header marks the end of the body, and they keep the headers that mark the end.
+# These download handlers of Scrapy open at most CONCURRENT_REQUESTS connections. There are two more
+# differences from Scrapy's default handler. If no header of a response marks the end of the body,
+# they do not add the flag "partial" to the response. If a header marks it, they keep the header.
 _BOUNDED = {"AiohttpDownloadHandler", "HttpxDownloadHandler"}
 
 _NO_PART = object()
@@ -98,10 +99,11 @@ class _IdleSlot(NamedTuple):
 
 _IDLE_SLOT: Any = _IdleSlot()
 _NO_SLOTS: dict[str, Any] = {}
-_OF_A_SLOT = ("active", "queue", "delay", "concurrency")  # The room reads these attributes.
+# The attributes of a download slot that the room (obeying/room.py) reads.
+_OF_A_SLOT = ("active", "queue", "delay", "concurrency")
 
-# If a scheduler uses these queues of Scrapy, requests can wait in the room and not in the queues.
-# The room returns requests in the same order.
+# The classes of Scrapy's queues that the room (obeying/room.py) can replace. The room returns
+# requests in the order in which these queues would return them.
 _PRIORITY_QUEUES = (DownloaderAwarePriorityQueue, ScrapyPriorityQueue)
 _MEMORY_QUEUES = (FifoMemoryQueue, LifoMemoryQueue)
 
@@ -110,7 +112,7 @@ _MEMORY_QUEUES = (FifoMemoryQueue, LifoMemoryQueue)
 _MOST_SENT = 25
 
 _RECEIVED = (signals.headers_received, signals.bytes_received)
-# If a handler of `headers_received` or `bytes_received` has this result, Scrapy stops the download.
+# Scrapy stops a download if a handler of `headers_received` or `bytes_received` returns this value.
 _STOP: Any = Failure(StopDownload(fail=False))  # type: ignore[no-untyped-call]
 
 
@@ -334,12 +336,12 @@ class Overhearing:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Return a context manager. In its block, exchanges can stop downloads."""
+        """Return a context manager. Exchanges can stop downloads while its block runs."""
         self._under_way += 1
         now = self._signals.send_catch_log
         first = type(self._signals).send_catch_log.__get__(self._signals)
-        # Other code may have replaced `send_catch_log` as well, and then restored the original
-        # method. In this case `_overhear` must be set again.
+        # Other code may have replaced `_overhear`, and then restored the original method of Scrapy.
+        # In this case `send_catch_log` must be replaced by `_overhear` again.
         if not self._is_in_place or now in (self._send, first):
             self._is_in_place = True
             self._send = now
@@ -354,7 +356,7 @@ class Overhearing:
 
     @property
     def is_on_top(self) -> bool:
-        """Whether this class gets each signal first, because no other code has come before it."""
+        """Whether `send_catch_log` is this object's method, and not one that replaced it later."""
         return bool(self._signals.send_catch_log == self._overhear)
 
     def _overhear(self, signal: Any, **named: Any) -> list[tuple[Any, Any]]:
@@ -460,8 +462,8 @@ async def send_beside_limits(
     download = getattr(getattr(downloader, "middleware", None), "download_async", None)
     is_scrapys = getattr(type(downloader), "fetch", None) is getattr(Downloader, "fetch", _NO_PART)
     if send is None or download is None or not is_scrapys:
-        # The downloader is a user's own class, or the engine is mocked. So the request is sent in
-        # the public way, and counts against CONCURRENT_REQUESTS.
+        # The downloader is a user's own class, or the engine is mocked. So the public method of the
+        # engine sends the request, which then counts against CONCURRENT_REQUESTS.
         response: Response = await engine.download_async(request)
         return response
     limit = TimeLimit(secs)
@@ -534,8 +536,8 @@ def without_a_place(crawler: Crawler, request: Request) -> Iterator[None]:
 def is_closing(crawler: Crawler) -> bool:
     """Whether the crawl has begun to close.
 
-    Scrapy sends no signal at this time. The first signal of a closing crawl comes after the
-    scheduler was closed.
+    Scrapy sends no signal when a crawl begins to close. The first signal comes after the scheduler
+    was closed.
     """
     return getattr(_engine_slot(crawler), "closing", None) is not None
 
@@ -570,11 +572,11 @@ def in_progress(crawler: Crawler) -> Container[Request] | None:
 
 
 def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
-    """Return the classes of the scheduler's queues in memory, or None.
+    """Return the classes of the scheduler's inner queues; None if the room cannot replace them.
 
-    None means that requests cannot wait in the room in place of the scheduler's priority queue in
-    memory. They can wait there if this queue and its inner queues are of Scrapy's classes, if it is
-    empty, and if there is no queue on disk.
+    The scheduler has a priority queue in memory, which consists of inner queues.
+    The room can replace the priority queue under three conditions: the priority queue and the inner
+    queues are of Scrapy's classes, the priority queue is empty, and there is no queue on disk.
 
     Returns:
         The class of the inner queues, and the class of the inner queues for start requests. The
@@ -596,8 +598,8 @@ def count_held(requests: object, held: Mapping[str, int]) -> Collection[str]:
     """Make Scrapy's `DownloaderAwarePriorityQueue` count held requests as active downloads.
 
     A request is held if it was taken from the queue and waits in the room. The queue always returns
-    a request of the slot with the fewest active downloads. So it now prefers slots with few held
-    requests.
+    a request of the slot with the fewest active downloads. After this call, it therefore prefers
+    slots with few held requests.
 
     Args:
         requests: the queue of a scheduler.
@@ -741,8 +743,9 @@ def around_sending(
 ) -> bool:
     """Make the downloader call `send_with(send, request)` for each request.
 
-    Otherwise the downloader calls `send(request)`. This is the method `download_request_async` of
-    its download handlers, which sends a request and returns the response.
+    Before this call, the downloader calls `send(request)`. `send` is the method
+    `download_request_async` of its download handlers, which sends a request and returns the
+    response.
 
     Returns:
         True if the downloader will call `send_with`. False if a user's own downloader lacks the
@@ -760,8 +763,8 @@ def after_failed_way(crawler: Crawler, end_way: Callable[[Request], None]) -> No
     """Call `end_way(request)` when the way of a request ends in an exception.
 
     The way leads through the downloader middlewares to the download handler and back. If a
-    middleware raises an exception on the way back, Scrapy does not call `process_exception` of the
-    other middlewares, but the errback gets the request.
+    middleware raises an exception on the way back, Scrapy calls no `process_exception`. So the
+    plugin's middleware does not notice that the way has ended.
 
     If a user's own downloader lacks the method, do nothing.
     """

@@ -59,8 +59,9 @@ or its link asks crawlers not to follow the link ("nofollow"). It has an effect 
 # a second flag, which is the state of the robots.txt: "full allow", "full disallow" or "rules".
 ANSWERED = "gbot_robots"
 
-# This key is True in a spider's request for a robots.txt that should fail at once if no server
-# answers. All other requests would wait for the server.
+# This key is True in a spider's request for a robots.txt that should fail at once if the server
+# does not answer. Without this key, the request would wait, and the plugin would try the server
+# again.
 PROBE = "gbot_robots_probe"
 
 # This key is True in a request for a page that `RobotsSitemapSpider` has found in a sitemap. When
@@ -68,19 +69,19 @@ PROBE = "gbot_robots_probe"
 # the page is counted once, even if the spider's code copies the meta to a new request.
 UNCOUNTED = "_gbot_robots_uncounted"
 
-# This key is in a request that the plugin has given back to the scheduler with `dont_filter` set to
-# True. The key contains the value of `dont_filter` before that. It is removed when the request
-# leaves the scheduler again.
+# This key is in a request that the plugin has given back to the scheduler. The plugin sets
+# `dont_filter` of this request to True, and stores the previous value of `dont_filter` under this
+# key. The key is removed when the request leaves the scheduler again.
 RETURNED = "_gbot_robots_returned"
 
-# This key is in a request for a sitemap file whose URL has passed all checks, and contains the URL.
-# If a redirect leads to a different URL, the new URL is checked when the redirected request reaches
-# the middlewares.
+# This key is in a request for a sitemap file whose URL has passed all checks. The value is this
+# URL. After a redirect, the URL of the new request differs from the value, so the middlewares check
+# the new URL.
 CHECKED = "_gbot_robots_checked"
 
 # The following keys are in a request only between the engine and the downloader. If a middleware
-# makes a new request from it, for example for a redirect, the new request has them, too. They are
-# removed before the spider gets the response.
+# makes a new request from this request, for example for a redirect, the new request has the keys,
+# too. The keys are removed before the spider gets the response.
 #
 # The User-Agent header or product token for which the request was first checked.
 JUDGED_AS = "_gbot_robots_judged_as"

@@ -168,8 +168,8 @@ def record_named(path: Path, spider: str, now: datetime) -> Path:
 
 
 def _is_directory(path: Path) -> bool:
-    # If the file name is impossible, `is_dir` raises OSError. That is ignored here, because opening
-    # the file raises an exception with a better message.
+    # If no file can have this name, `is_dir` raises OSError. The exception is ignored here, because
+    # opening the file later raises an exception with a better message.
     with suppress(OSError):
         return path.is_dir()
     return False
@@ -198,9 +198,9 @@ def redis_url_of_project(settings: Words) -> str:
 def redis_client_of_project(settings: Words) -> str | None:
     """Return the default of `GBOT_ROBOTS_REDIS_CLIENT`.
 
-    This is usually None. But if the project selects its Redis by settings of scrapy-redis such as
-    REDIS_HOST, which are not in the URL, it is the path of the function with which scrapy-redis
-    makes its client.
+    The default is usually None. But a project may select its Redis not by a URL, but by other
+    settings of scrapy-redis, such as REDIS_HOST. The default is then the path of the function with
+    which scrapy-redis makes its client.
     """
     if _is_set("redis_url", settings) or not any(settings.get(name) for name in _REDIS_SETTINGS):
         return None
@@ -319,8 +319,8 @@ class GbotSettings:
     timeout_secs: float = _row(30, SOME_SECONDS)
     meta_keys: tuple[str, ...] = _row(["proxy", "bindaddress"], META_KEYS)
     deny_private: bool = _row(False, FLAG)
-    # The greatest crawl-delay that the crawl obeys, in seconds. If a site asks for more, the crawl
-    # waits this long.
+    # The greatest crawl-delay that the crawl obeys, in seconds. If a site asks for a longer delay,
+    # the crawl uses this one.
     crawl_delay: float = _row(False, CRAWL_DELAY)
     sitemaps: str = _row("auto", one_of("auto", "feed", "collect", "off"))
     sitemaps_hosts: str = _row("any", one_of("any", "same-site", "same-host"))

@@ -49,11 +49,12 @@ from ..settings import GbotSettings
 GRACE_SECS = 1.0
 
 # The value of Scrapy's meta key `download_maxsize` in a request for a robots.txt, in bytes. Scrapy
-# raises an exception for a longer body. But a robots.txt of any length must be read, up to
-# GBOT_ROBOTS_MAX_BYTES. So the exchange removes the limit when Scrapy signals the headers of the
-# response, and later stops the download itself. The limit stays in force if Scrapy does not send
-# this signal. If a download handler has compared the limit with the Content-Length before the
-# signal, the fetcher sends the request again without a limit, if it is certain to get the signal.
+# raises an exception for a longer body. But of a robots.txt of any length, the beginning must be
+# read, up to GBOT_ROBOTS_MAX_BYTES. So the exchange removes the limit when Scrapy signals the
+# headers of the response, and stops the download itself when enough has arrived. If Scrapy does not
+# send this signal, the limit stays in force. Some download handlers compare the limit with the
+# Content-Length before the signal, and raise the exception. The fetcher then sends the request
+# again without a limit, but only if it will certainly get the signal.
 MOST_DOWNLOADED = 16 * 2**20
 # Scrapy's FTP handler turns an error reply to a command for a file into a response with one of
 # these statuses. The first one is for the reply 550, the second one for all others.
@@ -65,11 +66,12 @@ _WITHOUT_BODY = frozenset({204, 304})
 # so a response needs no header for that.
 HTTP2 = frozenset({"h2", "HTTP/2"})
 
-# While a request for a robots.txt passes through the downloader middlewares, these headers are set
-# to empty lists, because a middleware usually leaves a header alone that is already set. The two
-# headers in CREDENTIALS keep a value only if the project has credentials for the host of the
-# robots.txt. The names are bytes in the spelling that `Headers` uses for its keys, so they can be
-# used with the methods of `dict`, which are faster than the methods of `Headers`.
+# The headers that a request for a robots.txt must not have. They are set to empty lists while the
+# request passes through the downloader middlewares, because a middleware usually does not change a
+# header that is already set. The two headers in CREDENTIALS have a value if the project has
+# credentials for the host of the robots.txt. The names are bytes in the spelling that `Headers`
+# uses for its keys. So the methods of `dict`, which are faster than the methods of `Headers`, find
+# them.
 CREDENTIALS = (b"Authorization", b"Cookie")
 NEVER_SENT = (
     b"If-Match",
@@ -118,8 +120,8 @@ _SCRAPYS: dict[Failure, type[Exception]] = {
     ),
     Failure.TIMEOUT: getattr(exceptions, "DownloadTimeoutError", twisted_errors.TimeoutError),
 }
-# The messages of these exceptions contain nothing but the kind of failure and the URL, which the
-# outcome contains anyway.
+# The messages of these exceptions contain only the kind of failure and the URL. The outcome of the
+# fetch contains both of them anyway.
 _REDUNDANT = {
     "ConnectionRefusedError",
     "DownloadConnectionRefusedError",
@@ -134,7 +136,8 @@ _NO_IPV6 = (
     "'scrapy.resolver.CachingHostnameResolver'"
 )
 # The text of OpenSSL's error if the server supports none of the protocols that the client offers
-# (RFC 7301 3.2). Only Scrapy's HTTP/2 handler can cause it, because all others offer HTTP/1.1.
+# (RFC 7301 3.2). It comes only from Scrapy's HTTP/2 handler, because all other handlers also
+# offer HTTP/1.1.
 _NO_PROTOCOL = "no application protocol"
 # These failures happen before there is a connection. If the request has a proxy, they mean that the
 # handler could not connect to the proxy.
@@ -142,10 +145,11 @@ _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
 _AFTER_ACCEPTING = {Failure.TLS, Failure.RESET}
 _MOST_CAUSES = 10  # In a chain of exceptions (`__cause__`), only the first 10 are examined.
 _DETAIL_CHARS = 1000
-# The codes with which FTP servers do not accept a login. 530 is in RFC 959 4.2.2; 430 is not, but
-# some servers send it for a wrong user or password.
+# The reply codes of FTP servers that did not accept a login. RFC 959 4.2.2 defines only 530. Some
+# servers send 430 for a wrong user or password.
 _NOT_LOGGED_IN = ("530", "430")
-_FTP_CODE = re.compile(r"[45][0-9]{2}(?![0-9])")  # An error reply begins with it (RFC 959 4.2.1).
+# Matches the code at the beginning of an error reply of an FTP server (RFC 959 4.2.1).
+_FTP_CODE = re.compile(r"[45][0-9]{2}(?![0-9])")
 _USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
 
 
@@ -440,8 +444,9 @@ class Exchange:
             _codings(self.headers, "Content-Encoding"),
             max_bytes,
             whole=not self.stopped,
-            # "partial" means that only the end of the connection marked the end of the body. So an
-            # empty body may mean that the connection broke before the first byte.
+            # The flag "partial" means that the body ended with the connection, and no header marked
+            # its end. So if the body is empty, the connection may have broken before the first
+            # byte.
             may_be_empty="partial" not in response.flags,
         )
 
@@ -550,22 +555,23 @@ def error_of(failure: Failure | None, why: str) -> Exception | None:
 def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
     """Yield the failures that `_NAMES` assigns to an exception and its causes.
 
-    The most specific failure comes first. Twisted may wrap the exceptions that ended a response in
-    a new exception, which has them in its list `reasons`. So the exceptions in `reasons` come
-    first, then the exception itself, then its cause. An item of `reasons` is a Twisted `Failure`,
-    whose value may also be a text.
+    The most specific failure comes first. If several exceptions have ended a response, Twisted
+    raises a new exception, whose attribute `reasons` is a list of these exceptions. So the
+    exceptions in `reasons` come first, then the exception itself, then its cause. Each item of
+    `reasons` is a Twisted `Failure`. The value of a `Failure` may be a text instead of an
+    exception.
 
     Args:
         error: the exception. For a text or None, nothing is yielded.
-        depth: in the chain of exceptions that begins with `error` and goes on with its `__cause__`,
-            only this number is examined.
+        depth: at most this number of exceptions is examined in the chain that begins with `error`
+            and goes on with its `__cause__`.
     """
     if error is None or not depth:
         return
     for reason in getattr(error, "reasons", None) or ():
         value = getattr(reason, "value", reason)
         yield from _meanings(value, depth - 1)
-        # Twisted's HTTP client raises one of these if it cannot parse a response.
+        # Twisted's HTTP client raises a KeyError or ValueError if it cannot parse a response.
         if isinstance(value, (KeyError, ValueError)):
             yield Failure.INVALID
     for cls in type(error).__mro__:

@@ -83,8 +83,8 @@ MOST_UNDER_WAY = min(
 # because that may take milliseconds.
 _READ_IN_THREAD_BYTES = 8 * 2**10
 
-# The meta keys with the login for an FTP server. The login of the project (FTP_USER) is used only
-# if the server does not accept this one (Google's page, "File location").
+# The meta keys with the anonymous login for an FTP server (Google's page, "File location"). If the
+# server does not accept the anonymous login, the login of the project (FTP_USER) is used.
 _ANONYMOUS = {"ftp_user": "anonymous", "ftp_password": "guest"}
 
 # The meta keys of a request for a robots.txt. Because of them, Scrapy's own middlewares neither
@@ -104,9 +104,10 @@ _OWN_META = {
     "handle_httpstatus_all": True,
 }
 
-# Usually Scrapy sets the header Accept-Encoding, because scrapy-zyte-api logs a warning if it has a
-# different value. But a Scrapy before 2.18 may offer the coding zstd, which this plugin can decode
-# only with Scrapy 2.18 or newer.
+# Usually the plugin sets no headers, and Scrapy sets Accept-Encoding. If the plugin set this header
+# to a different value, scrapy-zyte-api would log a warning. But a Scrapy before 2.18 may offer the
+# coding zstd, which this plugin can decode only with Scrapy 2.18 or newer. With an older Scrapy,
+# the plugin therefore sets the header.
 _HEADERS: dict[str, bytes] = {}
 if version_info < (2, 18) and b"zstd" in ACCEPTED_ENCODINGS:
     _HEADERS["Accept-Encoding"] = b"gzip, deflate"
@@ -114,7 +115,7 @@ if version_info < (2, 18) and b"zstd" in ACCEPTED_ENCODINGS:
 # At most this many warnings of one kind are logged, because a broad crawl would log thousands. The
 # stats count all cases.
 MOST_WARNED = 10
-_STATUS_ONLY = -1  # As `most_bytes`, this stops a download as soon as the headers have arrived.
+_STATUS_ONLY = -1  # With this `most_bytes`, a download stops as soon as the headers have arrived.
 logger = logging.getLogger(__name__)
 
 
@@ -175,9 +176,9 @@ class Fetcher:
 
         Args:
             origin: the origin of the robots.txt.
-            request: the request for a page that needs the robots.txt; None if there is none. The
-                request for the robots.txt gets a copy of its meta keys that `GBOT_ROBOTS_META_KEYS`
-                lists ("proxy", for example), and of its credentials for a proxy.
+            request: the request for a page that needs the robots.txt; None if there is none. From
+                this request, the meta keys in `GBOT_ROBOTS_META_KEYS` ("proxy", for example) and
+                the credentials for a proxy are copied to the request for the robots.txt.
         """
         secs_left = self._settings.timeout_secs
         trail = [origin.robots_url]
@@ -283,10 +284,10 @@ class Fetcher:
            headers have arrived. If the status is not 2xx, it decides without the body (Google's
            page, "HTTP status codes"). The second request takes at most half of `secs_left`, so
            that a chain of redirects with such bodies comes to an end.
-        3. The Content-Length is greater than MOST_DOWNLOADED, and the download handler has compared
-           the two before this plugin could remove the limit. If the plugin is certain to get the
-           handler's signals, the second request has no limit, because the exchange stops the
-           download.
+        3. The Content-Length is greater than the limit MOST_DOWNLOADED, and the download handler
+           has cancelled the download before this plugin could remove the limit. The second request
+           has no limit, because the exchange stops the download. It is sent only if the plugin will
+           certainly get the signals of the download, which the exchange needs for that.
         """
         send = partial(self._send, url, origin, request)
         exchange = await send(secs_left, self._settings.max_bytes)
@@ -341,7 +342,8 @@ class Fetcher:
             LISTENER: exchange,
         }
         robots_request.meta.update(own_meta)
-        # The constructor cannot do this, because the crawl has no downloader yet at that time.
+        # The constructor cannot call `around_sending`, because the crawl has no downloader yet when
+        # the fetcher is made.
         if self._sees_downloads is None:
             self._sees_downloads = around_sending(self._crawler, self._send_now)
         await maybe_deferred_to_future(self._places.acquire())
@@ -393,8 +395,8 @@ class Fetcher:
     def _ftp_login(self, request: Request | None) -> dict[str, Any] | None:
         """Return the meta keys with the FTP login of the project, or None if it is anonymous.
 
-        The meta keys of `request`, the request for a page, precede the settings FTP_USER and
-        FTP_PASSWORD.
+        The login is in the meta of `request`, which is a request for a page, or otherwise in the
+        settings FTP_USER and FTP_PASSWORD.
         """
         settings = self._crawler.settings
         page_meta = {} if request is None else request.meta
@@ -428,10 +430,10 @@ class Fetcher:
     def _set_credentials(self, robots_request: Request, *, at_home: bool) -> None:
         """Set the credentials in the headers of a request for a robots.txt.
 
-        If `at_home` is true, the request keeps its own credentials, or gets the credentials from
-        Scrapy's HTTPAUTH settings. All other headers in CREDENTIALS and NEVER_SENT are set to empty
-        lists, so that no middleware adds them. The exchange removes the empty headers before it
-        sends the request.
+        If `at_home` is true, the request keeps its own credentials. If it has none, it gets the
+        credentials from Scrapy's HTTPAUTH settings. Each header in CREDENTIALS and NEVER_SENT that
+        must have no value is set to an empty list, so that no middleware adds the header. The
+        exchange removes the empty headers before it sends the request.
 
         Args:
             robots_request: the request. Its headers are changed.
@@ -460,7 +462,8 @@ class Fetcher:
         second = self._connections.second(request)
         if second is not None:
             send = second.download_request
-            # These handlers always signal the headers, but only after they have compared the limit.
+            # A second handler always signals the headers, but only after it has compared the limit
+            # with the Content-Length.
             exchange.gets_signals = self._overhearing.is_on_top
         return await exchange.sent(send, request)
 

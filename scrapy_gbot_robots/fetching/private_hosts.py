@@ -142,14 +142,16 @@ async def leads_inside(url: str, found_at: str) -> bool:
 
 
 async def _are_private(host: str) -> list[bool]:
-    """Look up the IP addresses of `host`. Return True for each private one, False for the others.
+    """Look up the IP addresses of `host`, and return a list that contains a bool for each of them.
 
-    The list is empty if `host` does not resolve.
+    It is True for a private address, and False for a public address. If `host` does not resolve,
+    the list is empty.
     """
     by_text = is_private(host)
     if by_text is not None:
         return [by_text]
-    # In "fe80::1%eth0", "eth0" is the zone of the IPv6 address. It does not matter here.
+    # In "fe80::1%eth0", "eth0" is the zone of the IPv6 address. It has no effect on whether the
+    # address is private.
     addresses = [text.partition("%")[0] for text in await _addresses(host)]
     return [_is_private(ip_address(address)) for address in addresses]
 
@@ -167,7 +169,7 @@ async def _addresses(name: str) -> list[str]:
         return [str(address[0]) for *_, address in resolved]
     addresses: list[str] = []
     complete: Deferred[list[str]] = Deferred()
-    receiver = SimpleNamespace(  # This object has the interface IResolutionReceiver of Twisted.
+    receiver = SimpleNamespace(  # This object implements Twisted's interface IResolutionReceiver.
         resolutionBegan=lambda resolution: None,
         addressResolved=lambda address: addresses.append(address.host),
         resolutionComplete=lambda: complete.callback(addresses),

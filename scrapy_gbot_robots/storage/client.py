@@ -7,13 +7,13 @@ called without a thread.
 
 Each call must end within 10 seconds. If a call fails or takes longer, the log contains one warning,
 and the crawl keeps entries in memory instead. It tries the failed storage every 30 seconds. When
-the storage works again, the crawl uses it again and drops the entries in memory. This crawl loses
-no robots.txt, because it also has an answer in its cache for each of these origins. But another
-process that needs one of these robots.txt files has to fetch the file itself.
+the storage works again, the crawl uses it again and drops the entries in memory. The crawl itself
+loses no robots.txt, because it also keeps them in its own cache. But another process that needs one
+of these robots.txt files has to fetch the file again.
 
-If the storage is a cluster of Redis servers, the crawl tries the server that has failed. A
-different server of the cluster could work, and then the next call for the same origin would fail
-again.
+If the storage is a cluster of Redis servers, the crawl always tries the server that has failed. If
+it tried a different server of the cluster, that one might work. Then the crawl would use the
+storage again, and the next call for the same origin would fail again.
 
 A *lease* is the right of this process to fetch one robots.txt. The client records its leases, and
 ends all of them when the crawl closes. If the process is killed or the storage fails, its leases
@@ -232,7 +232,7 @@ class StorageClient:
         self._stats = crawler.stats
         self._lease_secs = lease_secs
         self._closed = False
-        # True if the settings choose memory. It is also True while a different storage fails.
+        # True if the settings choose memory, and also while any other storage fails.
         self._uses_memory = choice.opens is MemoryStorage
         self._memory = MemoryStorage()
         self._storage: Storage | None = None  # None until a thread has opened the storage

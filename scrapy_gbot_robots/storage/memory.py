@@ -1,8 +1,8 @@
 """A storage in the memory of this process.
 
-It is used by crawls that must not write to a disk, and in place of another storage while that one
-fails. It keeps entries in about 64 MiB (`MAX_BYTES`). When more is needed, it deletes the entries
-that were not used for the longest time.
+A crawl uses this storage if the settings choose it, or while any other storage fails. The
+entries take about 64 MiB (`MAX_BYTES`) at most. If a new entry needs more memory, the entries that
+were not used for the longest time are deleted.
 
 Entries are kept as bytes, because Python's garbage collector would visit the objects of all entries
 again and again. The bytes are not compressed, because compressing a long body takes milliseconds.

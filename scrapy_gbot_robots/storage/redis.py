@@ -233,7 +233,7 @@ class RedisStorage(Storage):
             origin: the origin.
             token: the token for the lease; "" if the lease must not be taken.
             secs: the duration of the lease in seconds.
-            beside: True if the lease should be taken even if there is an entry.
+            beside: whether the lease should be taken even if there is an entry.
         """
         keys = _key("entry", origin), _key("lease", origin)
         options = token, ceil(secs * 1000), int(beside), most_bytes(self._max_body)
@@ -243,9 +243,9 @@ class RedisStorage(Storage):
             value, is_leased, now = client.execute_command("EVAL", _FIND, 2, *keys, *options)
             ahead = int(now) - time.time()
             entry = decode(value, self._max_body)
-        # The delay of the network changes `ahead` by fractions of a second. This must not change
-        # `_ahead`, because an entry that is read twice must have the same times. A larger change
-        # means that a clock was set.
+        # Because of the delay of the network, `ahead` differs by fractions of a second from call to
+        # call. `_ahead` must not follow these small changes, because an entry that is read twice
+        # must have the same times. A larger change means that a clock was set, so `_ahead` changes.
         if abs(ahead - self._ahead) > _CLOCKS_AGREE_SECS:
             self._ahead = round(ahead)
         if entry is not None:
