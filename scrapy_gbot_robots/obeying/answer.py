@@ -25,14 +25,15 @@ from ..policy.verdicts import agreed
 if TYPE_CHECKING:
     from ..core.preferences import Preferences
 
-MOST_BYTES = 128 * 2**20  # All answers in memory take at most this much, by their `weight`.
-# If a look-up fails because of a bug in this plugin, the next one follows after this time.
+MOST_BYTES = 128 * 2**20  # The answers in memory have at most this `weight` together, in bytes.
+# If a look-up fails because of a bug in this plugin, the next look-up of the origin begins after
+# this time, in seconds.
 BROKEN_SECS = 60
 
 _FEW_USER_AGENTS = 16
 # An answer for more user agents than `_FEW_USER_AGENTS` keeps at most this many bytes of rules.
 _BYTES_OF_MANY = 2**20
-_CLOCK_SKEW_SECS = 5.0  # If the clock is set back by less, answers stay good.
+_CLOCK_SKEW_SECS = 5.0  # Answers stay good if the clock is set back by less than this.
 # The measured memory of an answer without rules, with its origin and its place in the cache.
 _BYTES_EACH = 1000
 
@@ -40,26 +41,29 @@ _BYTES_EACH = 1000
 class Source(Enum):
     """Where an answer comes from."""
 
-    FETCHED = "fetched"  # this process has just fetched it
-    # Another process with the same storage has fetched it while this process waited.
+    FETCHED = "fetched"  # This process has just fetched the robots.txt.
+    # Another process with the same storage has fetched the robots.txt while this process waited.
     ANOTHER = "fetched by another process"
-    STORED = "from the storage"  # from an earlier run, or from earlier in this one
+    # The storage had the robots.txt from an earlier run, or from earlier in this run.
+    STORED = "from the storage"
     OVERRIDE = "from an override"  # The override replaces the robots.txt.
 
 
 class Answer:
     """The answer that requests of one origin get.
 
-    Handlers of signals get one that cannot be changed. A `user_agent` is a `UserAgent`, such as
-    `UserAgent.of("mybot")`. If rules decide, the methods know the user agents that needed
-    the answer; for another one they raise KeyError.
+    Handlers of signals get answers that cannot be changed. In the methods, `user_agent` is a
+    `UserAgent`, such as `UserAgent.of("mybot")`. If rules decide, an answer has only the rules for
+    the user agents that needed the answer so far. For other user agents, its methods raise
+    KeyError.
 
     Attributes:
         origin: the origin.
         state: full allow, full disallow, or the rules decide.
-        status: the status code of the last fetch; None if no response came, or none yet.
-        fetched_at: when the definite answer behind this one came, in seconds since the epoch; None
-            if there is none.
+        status: the status code of the last fetch; None if no response came, or if the file was not
+            fetched yet.
+        fetched_at: when the server sent the robots.txt or other definite response on which the
+            answer is based, in seconds since the epoch; None if there is no such response.
         source: where the answer comes from.
         why: the reason for the state, in words.
     """
@@ -78,9 +82,11 @@ class Answer:
         self._rules: dict[UserAgent, Rules] = {}
 
     def allowed(self, url: str | bytes, user_agent: UserAgent) -> bool:
-        """Whether `user_agent` may fetch `url`, in every form in which a download handler sends it.
+        """Whether `user_agent` may fetch `url`.
 
-        This is faster than `verdict`.
+        Download handlers send the same URL in different forms, for example with or without escapes.
+        The result is True only if all these forms are allowed. This method is faster than
+        `verdict`.
         """
         if self.state is not State.RULES:
             return self.state is State.FULL_ALLOW
@@ -89,7 +95,8 @@ class Answer:
     def verdict(self, url: str, user_agent: UserAgent) -> Verdict:
         """Whether `user_agent` may fetch `url`, and why.
 
-        If only another form of the URL is disallowed, the reason names it.
+        Download handlers send the same URL in different forms. If `url` is allowed as it stands,
+        but another form of it is disallowed, the reason names that form.
         """
         if self.state is State.RULES:
             return verdict_on_all_forms(self._rules[user_agent], url)
@@ -102,7 +109,7 @@ class Answer:
         return preferences_of(self._rules[user_agent], url)
 
     def crawl_delay(self, user_agent: UserAgent) -> float | None:
-        """The crawl-delay, in seconds, in the group for `user_agent`, or None."""
+        """The crawl-delay in the group for `user_agent`, in seconds; None if there is none."""
         if self.state is not State.RULES:
             return None
         return self._rules[user_agent].crawl_delay
@@ -111,7 +118,8 @@ class Answer:
 class ShownAnswer(Answer):
     """The public part of an answer, as handlers of signals get it. It cannot be changed.
 
-    It has the rules for each user agent for which the crawl adds them to `answer` later.
+    It shares the rules with `answer`. So if the crawl adds the rules for another user agent to
+    `answer` later, this object has them, too.
     """
 
     __slots__ = ()
@@ -157,7 +165,8 @@ class CachedAnswer(Answer):
     ) -> None:
         """Make the answer for `origin` from a decision, which may come from an `override`.
 
-        It takes over the facts of `before`, the answer until now, that are still true.
+        `before` is the previous answer for the origin. The new answer takes over those facts of the
+        previous one that are still true.
         """
         super().__init__(origin, decision, status, source)
         self.override: Final = override
@@ -165,12 +174,13 @@ class CachedAnswer(Answer):
         self.given_at = time.time()  # when this answer was made
         self.ask_at = decision.ask_at  # when robots.txt must be fetched again
         self.refresh_at = decision.refresh_at  # when robots.txt may be fetched again
-        # The following facts are for `patience`. Their times are on the monotonic clock.
-        # Robots.txt is unreachable, and the policy decided.
+        # The following facts are for the module `patience`. Their times are on the monotonic clock.
+        # Whether the robots.txt is unreachable, so that the policy has decided.
         self.temporary: Final = decision.temporary
-        # Robots.txt is unreachable, so everything is disallowed. Requests may wait.
+        # Whether everything is disallowed because the robots.txt is unreachable. If so, requests
+        # may wait for a better answer.
         self.bars_for_now: Final = self.temporary and self.state is State.FULL_DISALLOW
-        # None if there is none, or after a bug.
+        # None if there is no outage, or if a bug has ended the look-up.
         self.outage: Final[Outage | None] = decision.outage
         self.asked_at: Final = time.monotonic()  # the same moment as `given_at`
         self.ask_again_at: Final = self.asked_at + self.ask_at - self.given_at
@@ -178,7 +188,7 @@ class CachedAnswer(Answer):
         # The digest of the body, in hexadecimal, if there is a body and a setting needs the digest.
         self.robots_sha256: str | None = None
         self.weight = _BYTES_EACH  # roughly how many bytes of memory the answer takes
-        self.counted_weight = 0  # the weight when the cache counted it
+        self.counted_weight = 0  # the `weight` at the time when the cache counted this answer
         if before is not None:
             self._go_on_from(before)
 
@@ -188,8 +198,8 @@ class CachedAnswer(Answer):
         if self.fetched_at and before.fetched_at == self.fetched_at:  # the same robots.txt
             self._rules.update(before._rules)
             self.weight = before.weight
-            # This process has not fetched the file again, so the pause after its last refresh goes
-            # on.
+            # This process has not fetched the file again, so the pause after the last refresh of
+            # the file goes on.
             self.refresh_at = max(self.refresh_at, before.refresh_at)
 
     @property
@@ -200,11 +210,11 @@ class CachedAnswer(Answer):
         return self.outage.failure
 
     def is_waited_for(self, request: Request | None = None) -> bool:
-        """Whether `request`, or with None any request, should wait for a better answer.
+        """Whether `request` should wait for a better answer. If it is None, whether any should.
 
         If this crawl's own code drops the request for the robots.txt, no request waits, because the
-        next request for it would be dropped as well. A request with meta.PROBE only checks if there
-        is a server, so it waits only if a server has sent a response.
+        next request for the robots.txt would be dropped, too. A request with meta.PROBE only checks
+        whether there is a server, so it waits only if a server has sent a response.
         """
         if not self.bars_for_now or self.failure in NOT_ASKED:
             return False
@@ -213,14 +223,17 @@ class CachedAnswer(Answer):
         return not request.meta.get(PROBE)
 
     def verdict_beside(self, url: str, user_agent: UserAgent, override: Override) -> Verdict:
-        """The verdict on a `url` that this answer disallows, if `override` allows some paths."""
+        """Return the verdict on `url` if `override` allows some paths beside the robots.txt.
+
+        The robots.txt alone, without the override, disallows `url`.
+        """
         rules = self._rules[user_agent] if self.state is State.RULES else None
         return agreed(url, self.verdict(url, user_agent), rules, override)
 
     def is_good(self, now: float) -> bool:
         """Whether the answer can be used at `now`, in seconds since the epoch.
 
-        An answer from the future is not good, because the clock was set back.
+        If the answer was made later than `now`, it is not good, because the clock was set back.
         """
         return self.given_at - _CLOCK_SKEW_SECS <= now < self.ask_at
 
@@ -231,12 +244,15 @@ class CachedAnswer(Answer):
     def takes_long(self, url: str, user_agent: UserAgent) -> bool:
         """Whether `allowed` and `verdict` may take milliseconds, so that a thread should call them.
 
-        Hostile rules take that long.
+        They take so much time only if a site has written hostile rules.
         """
         return self.state is State.RULES and takes_long(self._rules[user_agent], url)
 
     def add_rules(self, robotstxt: RobotsTxt, user_agents: Iterable[UserAgent]) -> None:
-        """Add the rules for more user agents. If there are too many, the oldest are dropped."""
+        """Add the rules for more user agents.
+
+        If the rules then take too much memory, the rules that were added first are dropped.
+        """
         for user_agent in user_agents:
             if user_agent in self._rules:
                 continue
@@ -247,34 +263,34 @@ class CachedAnswer(Answer):
 
 
 class AnswerCache:
-    """Answers by origin, bounded in number and in bytes.
+    """A cache of answers by origin.
 
-    The least recently used ones make room for new ones.
+    When the cache is full, the answers that were not used for the longest time are dropped.
 
     Args:
-        most_answers: the bound on the number of answers.
-        most_bytes: the bound on the sum of their `weight`s. The newest answer is cached whatever
-            its weight.
+        most_answers: the greatest number of answers.
+        most_bytes: the greatest `weight` of all answers together, in bytes. The newest answer is
+            kept even if it is heavier than that.
     """
 
     def __init__(self, most_answers: int, most_bytes: int = MOST_BYTES) -> None:
         self._most_answers = most_answers
         self._most_bytes = most_bytes
-        # The least recently used one is the first. Python's garbage collector visits a dict in less
-        # time than an OrderedDict.
+        # The least recently used answer is the first. Python's garbage collector visits a dict in
+        # less time than an OrderedDict.
         self._answers: dict[Origin, CachedAnswer] = {}
-        self._bytes = 0  # the sum of their weights as counted; they may learn more rules later
+        self._bytes = 0  # The sum of `counted_weight`. An answer may get more rules after that.
 
     def get(self, origin: Origin) -> CachedAnswer | None:
-        """Return the answer of `origin`, or None. It becomes the most recently used one."""
+        """Return the answer of `origin`, or None. The answer becomes the most recently used one."""
         answer = self._answers.pop(origin, None)
         if answer is not None:
-            # With this key, no second `Origin` stays in memory.
+            # The key is the `Origin` of the answer, so that no equal `Origin` stays in memory.
             self._answers[answer.origin] = answer
         return answer
 
     def put(self, answer: CachedAnswer) -> None:
-        """Cache `answer`, and remove the last answer of its origin."""
+        """Cache `answer` in place of the previous answer for its origin."""
         if answer.origin in self._answers:
             self._remove(answer.origin)
         self._answers[answer.origin] = answer
@@ -290,9 +306,10 @@ class AnswerCache:
 
 
 def answer_of(override: Override, origin: Origin) -> CachedAnswer:
-    """Return the answer of `override` for `origin`. It has no rules of any user agent yet.
+    """Return the answer for `origin` if `override` replaces the site's robots.txt.
 
-    No request waits for it, and the site's own robots.txt is not fetched.
+    The caller has to add the rules for user agents. The site's own robots.txt is not fetched, so
+    no request has to wait.
     """
     return CachedAnswer(origin, decision_by(override), source=Source.OVERRIDE, override=override)
 
@@ -300,8 +317,8 @@ def answer_of(override: Override, origin: Origin) -> CachedAnswer:
 def failed_look_up(origin: Origin, before: CachedAnswer | None) -> CachedAnswer:
     """Return the answer for `origin` after a bug in this plugin has ended its look-up.
 
-    It disallows everything for a minute. Requests may wait for the next look-up. `before` is the
-    answer until now.
+    The answer disallows everything for a minute. Requests may wait for the next look-up. `before`
+    is the previous answer for the origin.
     """
     ask_at = time.time() + BROKEN_SECS
     why = "looking up its robots.txt failed"

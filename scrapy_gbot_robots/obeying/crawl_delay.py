@@ -3,10 +3,10 @@
 This is off by default, because Google ignores the field (Google's page, "Syntax"), and RFC 9309
 does not define it.
 
-Scrapy deletes a slot that is not used, with its delay. Therefore, whenever a request reaches its
-slot, the delay of the slot is set again before the slot sends requests. If several origins use a
-slot, the longest crawl-delay of their robots.txt files applies. It still applies if one of these
-files is fetched again and then has a shorter one.
+Scrapy deletes a slot that is not used, and the delay of the slot with it. Therefore, whenever a
+request reaches its slot, the delay of the slot is set again before the slot sends requests. If
+several origins use a slot, the longest crawl-delay of their robots.txt files applies. This delay
+still applies if the file that has it is fetched again and then has a shorter crawl-delay.
 
 Like any delay in Scrapy, a crawl-delay is the time between two requests that leave the slot. Two
 requests can arrive at the server in less time, because a busy process may send the first one late,
@@ -30,9 +30,9 @@ from ..meta import OWN_SLOT
 from ..settings import GbotSettings
 from .answer import CachedAnswer
 
-_SLOT = "download_slot"  # Scrapy's key in request.meta.
-# A slot has one of these attributes. If it is not 0, the delays of the slot are random. Scrapy 2.14
-# to 2.18 use the second name.
+_SLOT = "download_slot"  # In request.meta, Scrapy stores the slot of a request under this key.
+# The delays of a slot are random unless the slot's attribute with one of these names is 0. Scrapy
+# 2.14 to 2.18 use the second name, and newer versions the first.
 _RANDOMNESS = ("jitter", "randomize_delay")
 
 # The delays of at most this many slots are stored. If the delay of a slot was removed for another
@@ -48,8 +48,8 @@ class CrawlDelays:
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
         self._longest_secs = settings.crawl_delay
-        # For each request on its way to the downloader, its origin, and the crawl-delay in the
-        # robots.txt of this origin, in seconds; 0 if the file has none.
+        # For each request that has not reached the downloader yet, its origin, and the crawl-delay
+        # in the robots.txt of the origin, in seconds; 0 if the file has none.
         self._asked: WeakKeyDictionary[Request, tuple[Origin, float]] = WeakKeyDictionary()
         # For each slot, by its key, the longest crawl-delay so far, in seconds.
         self._secs: LocalCache[str, float] = LocalCache(_MOST_SLOTS)
@@ -58,20 +58,20 @@ class CrawlDelays:
         crawler.signals.connect(self._reached_downloader, signals.request_reached_downloader)
 
     def _spider_opened(self) -> None:
-        """Raise the delay of a slot again after each response.
+        """Connect the handler that raises the delay of a slot again after each response.
 
-        Scrapy's AutoThrottle may have lowered the delay. It does so in its own handler of the same
-        signal. Handlers are called in the order in which they were connected, so this handler is
-        not connected before the spider opens.
+        Scrapy's AutoThrottle may have lowered the delay in its own handler of the same signal.
+        Handlers are called in the order in which they were connected. Therefore this handler is
+        connected only when the spider opens, after the handler of AutoThrottle.
         """
         self._crawler.signals.connect(self._raise_delay, signals.response_downloaded)
 
     def note_delay(self, request: Request, answer: CachedAnswer, user_agent: UserAgent) -> None:
         """Note the crawl-delay in the rules of `answer` for `user_agent`.
 
-        It is applied when `request` reaches the downloader. The request then uses the slot of its
-        own host, unless the code of the user has chosen another slot. Without this method, a
-        redirected request would use the slot of the host that redirected it.
+        The crawl-delay is applied when `request` reaches the downloader. The request then uses the
+        slot of its own host, unless the code of the user has chosen another slot. Without this
+        method, a redirected request would use the slot of the host that redirected it.
         """
         self._asked[request] = (answer.origin, answer.crawl_delay(user_agent) or 0.0)
         meta = request.meta
@@ -82,8 +82,9 @@ class CrawlDelays:
     def _reached_downloader(self, request: Request) -> None:
         """Apply the crawl-delay that `note_delay` has noted, before the slot sends `request`.
 
-        If the downloader has chosen the slot, store its key in the meta. So the next request that
-        is made from this one, for example by a redirect, does not keep the slot.
+        If the downloader has chosen the slot, the key of the slot is stored in the meta. If a later
+        request has a copy of this meta, for example after a redirect, `note_delay` then notices
+        that the slot of the later request has still to be chosen.
         """
         key = request.meta[_SLOT]
         if OWN_SLOT in request.meta:
@@ -106,7 +107,7 @@ class CrawlDelays:
     def _raise_delay(self, request: Request) -> None:
         """Raise the delay of the slot of `request` to the longest crawl-delay for this slot.
 
-        If the delay is as long already, it stays.
+        If the slot already has a longer delay, this delay stays.
         """
         key = request.meta.get(_SLOT, "")
         slot: Any = self._slots.by_key.get(key)

@@ -71,7 +71,8 @@ class CrawlEvents:
     Args:
         crawler: the crawl.
         settings: the plugin's settings.
-        background: runs handlers of signals that are coroutine functions, and comparisons of files.
+        background: runs the handlers of signals that are coroutine functions, and the comparisons
+            of old and new robots.txt files.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings, background: Background) -> None:
@@ -80,8 +81,8 @@ class CrawlEvents:
         self._settings = settings
         self._background = background
         self._handlers_running = 0  # The number of handlers that are coroutines and still run.
-        # For each sentence of the log, and each class of exceptions, how often it has occurred.
-        # Only the first few are logged.
+        # How often each log message and each class of exceptions has occurred. Only the first few
+        # occurrences are logged.
         self._logged: Counter[str] = Counter()
         self._has_warned_of_page = False
         # The number of requests that got their answer from memory since the last call of `tell`.
@@ -90,7 +91,7 @@ class CrawlEvents:
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
     def tell(self) -> None:
-        """Add the number of answers from memory to its stat."""
+        """Add `from_memory` to the stat `gbot_robots/lookup/memory`, and begin again at 0."""
         if self.from_memory:
             self._stats.inc_value("gbot_robots/lookup/memory", self.from_memory)
             self.from_memory = 0
@@ -102,7 +103,8 @@ class CrawlEvents:
     def fetched(self, outcome: Outcome, secs: float) -> None:
         """Count a fetch of a robots.txt that ended in `outcome` after `secs` seconds.
 
-        If the file was too long and was cut, or if a redirect was not followed, log it.
+        A file that was cut because it is too long, and a redirect that was not followed, are
+        logged.
         """
         stats = self._stats
         millisecs = round(secs * 1000)
@@ -131,7 +133,7 @@ class CrawlEvents:
         """Count an unexpected exception, and log the first exception of each class.
 
         Args:
-            what: the action that failed, such as "Looking up". The log line begins with it.
+            what: the action that failed, such as "Looking up". The log line begins with this text.
             origin: the origin whose robots.txt was needed.
             error: the exception.
         """
@@ -185,10 +187,11 @@ class CrawlEvents:
         self._crawler.signals.send_catch_log(DECIDED, answer=answer, copy=copy)
 
     def _tell_of_copy(self, copy: Copy, answer: CachedAnswer) -> None:
-        """Log and count a bot wall, or warn once of a file that contains rules which are not read.
+        """Warn if `copy` comes from a bot wall, or if it contains rules that are not read.
 
-        A *bot wall* is a response that a protection service sends in place of the site. Rules are
-        not read if a browser has put the robots.txt into a web page, for example.
+        A *bot wall* is a response that a protection service sends in place of the site. Bot walls
+        are counted, too. Rules are not read if a browser has put the robots.txt into a web page,
+        for example. The log warns only of the first file like this.
         """
         if copy.kind is Kind.WALL:
             self.add_to_stat("walls")
@@ -210,7 +213,7 @@ class CrawlEvents:
     def _tell_of_outage(self, answer: CachedAnswer, request: Request) -> None:
         """Send a signal and log a warning, because a robots.txt is unreachable.
 
-        The warning contains what that means for the site, and how long requests like `request` wait
+        The warning contains the consequence for the site, and how long requests like `request` wait
         for the robots.txt.
         """
         self._crawler.signals.send_catch_log(
@@ -249,7 +252,10 @@ class CrawlEvents:
         self._warn(sentence, answer, why, self._settings.unreachable, rest)
 
     def _send_known(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request) -> None:
-        """Send `robotstxt_known`, and Scrapy's own signal for a parsed robots.txt if it has one."""
+        """Send `robotstxt_known`, and Scrapy's own signal for a parsed robots.txt, if there is one.
+
+        Scrapy has the signal from version 2.18 on.
+        """
         origin = answer.origin
         self._send(
             robotstxt_known,
@@ -258,7 +264,7 @@ class CrawlEvents:
             origin=origin,
             answer=ShownAnswer(answer),
         )
-        robots_parsed = getattr(signals, "robots_parsed", None)  # Scrapy 2.18 and newer
+        robots_parsed = getattr(signals, "robots_parsed", None)
         if robots_parsed is not None:
             self._send(robots_parsed, robotparser=GbotRobotParser(robotstxt), request=request)
 
@@ -304,7 +310,13 @@ class CrawlEvents:
         self._log(logging.WARNING, sentence, url, shown(why), consequence, setting, rest)
 
     def _log(self, level: int, sentence: str, *words: str) -> None:
-        """Log `sentence`, a format, with `words`. Log each sentence MOST_WARNED times at most."""
+        """Log a message, unless its format string was logged MOST_WARNED times already.
+
+        Args:
+            level: the level of the message.
+            sentence: the format string.
+            words: the values for the places in the format string.
+        """
         self._logged[sentence] += 1
         if self._logged[sentence] <= MOST_WARNED:
             logger.log(level, sentence, *words)
@@ -313,7 +325,7 @@ class CrawlEvents:
         """Send `signal` with the arguments `named`, and call all handlers now, as Scrapy does.
 
         A handler that is a coroutine function runs in the background, so requests need not wait for
-        it. The crawl stays open until it has ended.
+        it. The crawl stays open until this handler has ended.
         """
         spider = self._crawler.spider
         for _, result in self._crawler.signals.send_catch_log(signal, spider=spider, **named):
@@ -323,7 +335,7 @@ class CrawlEvents:
 
     def _handler_ended(self) -> None:
         self._handlers_running -= 1
-        # If only the handler has kept the crawl open, the engine can close it now.
+        # If only this handler has kept the crawl open, the engine can now close the crawl.
         pull_soon(self._crawler)
 
     def _spider_idle(self) -> None:
@@ -348,8 +360,8 @@ def _listed_by(request: Request, origin: Origin) -> str:
 def tell_of(overrides: Overrides) -> None:
     """Log the overrides of a crawl.
 
-    Warn of overrides whose date has passed, and of overrides that are probably mistakes, because
-    they forbid nothing. Log the overrides that are in force.
+    The log warns of overrides whose date has passed, and of overrides that forbid nothing, because
+    these are probably mistakes. It also lists the overrides that are in force.
     """
     run_out, in_force = overrides.in_words(time.time())
     if run_out:
@@ -361,6 +373,6 @@ def tell_of(overrides: Overrides) -> None:
 
 
 def tell_of_others(overrides: Overrides, user_agent: UserAgent) -> None:
-    """Warn of overrides whose own rules are for other crawlers than `user_agent`."""
+    """Warn of each override whose own rules have no group for `user_agent`."""
     for text in overrides.for_other_crawlers(time.time(), user_agent):
         logger.warning("%s", text)

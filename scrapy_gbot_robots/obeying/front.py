@@ -2,8 +2,9 @@
 
 The requests of a crawl wait for their robots.txt in the *room* (room.py). The *front* stands
 between the user's scheduler and Scrapy's engine. It puts the requests of the scheduler into the
-room, and gives the engine only requests that need not wait. The add-on sets `SCHEDULER` to a
-subclass of the user's scheduler class, Scrapy's own or any other, that has the front.
+room, and gives the engine only requests that need not wait. The user's scheduler may be Scrapy's
+own or any other. The add-on makes a subclass of its class with the front, and sets `SCHEDULER` to
+this subclass.
 
     engine  <---  front and room  <---  the user's scheduler (disk, Redis, ...)
 
@@ -16,17 +17,17 @@ The front works in one of two ways:
   them. First the engine gets the requests in the room that are ready. If there are none, the front
   takes a request from the scheduler. If that request has to wait, the front puts it into the room,
   and takes the next one. It does so for at most `PULL_SECS`. While the room holds enough requests
-  (`_holds_enough`), the front takes none. So other processes get their share of a shared queue, and
-  requests in files stay there. If the scheduler is not Scrapy's, the front also takes a few
-  requests ahead of time (`LOOK_AHEAD`). When the crawl closes, the front gives back the requests in
-  the room.
+  (`_holds_enough`), the front takes no more requests. So other processes get their share of a
+  shared queue, and requests in a queue on disk stay on disk. If the scheduler is not Scrapy's, the
+  front also takes a few requests ahead of time (`LOOK_AHEAD`). When the crawl closes, the front
+  gives the requests in the room back to the scheduler.
 
 If the user's scheduler fails, for example because its Redis is down, the room keeps its requests,
 and the engine still gets those that are ready. The front calls the scheduler again after
 `ASK_AGAIN_SECS`.
 
 If a crawl is asked to stop before its engine runs, Scrapy never closes the scheduler. The front
-holds no requests then, because it could not give them back.
+holds no requests of this crawl, because it could not give them back.
 """
 
 from __future__ import annotations
@@ -51,26 +52,28 @@ from .middleware import GbotRobotsTxtMiddleware
 from .room import Room
 from .subject import restore, returned
 
-MOST_HELD = 10_000  # The front takes no requests while it holds this many.
-# Scrapy's queue on disk may be divided by download slot. If so, the front takes no requests while
-# it holds this many of each slot in the queue.
+MOST_HELD = 10_000  # The front takes no more requests while it holds this many.
+# Scrapy's queue on disk may be divided by download slot. If so, the front takes no more requests
+# while it holds this many requests of each slot that is in the queue.
 MOST_OF_A_SLOT = 100
 # A request in the room is usable if it can go on now, or probably soon. The front stops taking
-# requests from the scheduler when the room has enough usable ones. Their number is USABLE times
-# CONCURRENT_REQUESTS, or LOOK_AHEAD if that is more.
+# requests from the scheduler when the room has enough usable requests: USABLE times
+# CONCURRENT_REQUESTS, or LOOK_AHEAD if LOOK_AHEAD is more.
 USABLE = 2
-# The queue of a scheduler that is not Scrapy's may be shared with other processes. The front then
-# holds this many requests, even if one of them can go on. So a process that downloads few requests
-# at a time fetches the robots.txt of the next host early. If the process is killed, it loses these
-# requests.
+# If the scheduler is not Scrapy's, the front holds this many requests, even if one of them can go
+# on now. So a process that downloads few requests at a time fetches the robots.txt of the next host
+# early. The number is small, because the queue may be shared with other processes, and because a
+# process that is killed loses the requests that it holds.
 LOOK_AHEAD = 20
 # If an unreachable host recovers, all its requests in the room become usable at once. If the room
-# then holds more usable requests than SURPLUS times `_most_usable`, the front gives some back.
+# then holds more usable requests than SURPLUS times `_most_usable`, the front gives some of them
+# back to the scheduler.
 SURPLUS = 3
-# A site is late if its look-up has been running for more than a second. The front holds a limited
-# number of requests of late sites. The limit doubles each time this interval has passed.
+# A site is late if the look-up of its robots.txt has been running for more than a second. The front
+# holds a limited number of requests of late sites. The limit doubles each time this interval has
+# passed.
 DOUBLE_SECS = 0.5
-PULL_SECS = 0.01  # The front searches this long at most for one request that can go on.
+PULL_SECS = 0.01  # The front searches at most this long for a request that can go on.
 # If the scheduler fails, the front calls it again after this time, which is the interval of the
 # engine's heartbeat.
 ASK_AGAIN_SECS = 5.0
@@ -87,8 +90,8 @@ class RoomAsQueue:
     Args:
         room: the room.
         queue: the class of the scheduler's queues in memory.
-        start_queue: the class of its queues for start requests; None if start requests are in the
-            same queues as other requests.
+        start_queue: the class of the scheduler's queues for start requests; None if start requests
+            are in the same queues as other requests.
     """
 
     def __init__(self, room: Room, queue: type, start_queue: type | None) -> None:
@@ -118,14 +121,15 @@ class RoomAsQueue:
 class Front:
     """The front, as a mixin for the user's scheduler class.
 
-    It comes before that class in `__mro__`, so Scrapy's engine calls the methods of the front.
+    The front comes before the user's class in `__mro__`, so Scrapy's engine calls the methods of
+    the front.
     """
 
     _room: Room | None = None  # None if the crawl does not obey robots.txt, or is not open.
     _crawler: Any = None
-    _most_usable = 0  # The front takes no requests while it holds this many usable ones.
+    _most_usable = 0  # The front takes no more requests while it holds this many usable ones.
     _look_ahead = 0  # The front holds this many requests, even if one of them can go on.
-    # The download slots of the requests in Scrapy's queue on disk, if it is divided by slot.
+    # The download slots of the requests in Scrapy's queue on disk, if the queue is divided by slot.
     _slots_on_disk: Collection[str] = ()
     # After a failure, the time at which to call the scheduler again, on the monotonic clock.
     _ask_at = 0.0
@@ -169,8 +173,8 @@ class Front:
            compares the priorities of all requests, whatever their slots.
         2. The scheduler is Scrapy's, and its queue is in memory. The room takes the place of the
            queue.
-        3. The scheduler is Scrapy's, and its queue is on disk. If the queue is divided by slot, it
-           counts requests that the room holds as active downloads of their slots.
+        3. The scheduler is Scrapy's, and its queue is on disk. If the queue is divided by slot, the
+           queue counts the requests in the room as active downloads of their slots.
         """
         scheduler: Any = self
         room.keeps_crawl_open = True
@@ -241,12 +245,13 @@ class Front:
     def next_request(self) -> Request | None:
         """Return the next request that need not wait; None if there is none now.
 
-        To find it, move requests from the user's scheduler into the room, for `PULL_SECS` at most.
-        If the room holds far too many usable requests, give some back to the scheduler before that.
+        To find one, the front moves requests from the user's scheduler into the room, for at most
+        `PULL_SECS`. If the room holds far too many usable requests, the front first gives some of
+        them back to the scheduler.
         """
         room = self._holding()
-        # A crawl that was asked to stop before its engine ran is never closed. The front holds no
-        # requests of that crawl, because it could not give them back.
+        # If a crawl is asked to stop before its engine runs, Scrapy never closes the scheduler. The
+        # front holds no requests of this crawl, because it could not give them back.
         if room is None or not (room.occupancy.size or self._crawler.crawling):
             request: Request | None = self._theirs.next_request()
             return request
@@ -299,16 +304,17 @@ class Front:
 
         Args:
             room: the room.
-            ready: a request that can go on and has left the room, or None. It counts as held.
+            ready: a request that can go on and has left the room, or None. This request counts as
+                one that the front holds.
 
         Raises:
-            Exception: the scheduler has raised it, and the front holds no requests.
+            Exception: the scheduler has raised this exception, and the front holds no requests.
         """
         holds_some = ready is not None or room.occupancy.size > 0
         if holds_some and time.monotonic() < self._ask_at:
             return None
         try:
-            # The `next_request` of some schedulers waits for a request if they have none.
+            # If some schedulers have no request, their `next_request` waits until they have one.
             if holds_some and not self._theirs.has_pending_requests():
                 return None
             request: Request | None = self._theirs.next_request()
@@ -368,7 +374,7 @@ class Front:
                 return
 
     def _give_back(self, request: Request) -> bool:
-        """Give `request` back to the user's scheduler, with a mark; return whether that worked."""
+        """Mark `request`, and give it back to the user's scheduler; return whether that worked."""
         try:
             self._theirs.enqueue_request(returned(request))
         except Exception as error:
@@ -383,7 +389,7 @@ def _do_nothing(_: object) -> None:
 
 
 class RobotsScheduler(Front, Scheduler):
-    """Scrapy's scheduler with the front, so that requests wait in it for their robots.txt.
+    """Scrapy's scheduler with the front. Its requests wait in the room for their robots.txt.
 
     The add-on enables this scheduler. A project without the add-on sets `SCHEDULER` to it.
     """

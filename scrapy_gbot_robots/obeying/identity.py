@@ -3,10 +3,11 @@
 If settings name the user agent, it is the same for all requests. Otherwise it is the product token
 in the User-Agent header of the request.
 
-A downloader middleware that comes after this plugin's may change this header, as that of
-scrapy-user-agents does. If Scrapy then redirects or retries the request, the new request has the
-changed header from the beginning. Its user agent is still that of the first request. Therefore the
-plugin stores the first header in the meta of the request (`JUDGED_AS`), and Scrapy copies the meta.
+A downloader middleware that comes after this plugin's middleware may change the header, as the
+middleware of scrapy-user-agents does. If Scrapy then redirects or retries the request, the new
+request has the changed header from the beginning. But the rules for the first header must still
+apply to it. Therefore the plugin stores the first header in the meta of the request (`JUDGED_AS`),
+and Scrapy copies the meta to the new request.
 """
 
 from __future__ import annotations
@@ -88,15 +89,15 @@ class CrawlerIdentity:
 
     Args:
         crawler: the crawl.
-        asked_as: the user agent that `GBOT_ROBOTS_USER_AGENTS` names; None if it is not set. Then
-            all requests have the user agent that `ROBOTSTXT_USER_AGENT` names. If this is not set
-            either, the User-Agent header of each request names its user agent.
+        asked_as: the user agent that `GBOT_ROBOTS_USER_AGENTS` names; None if this setting is not
+            set. Without this setting, `ROBOTSTXT_USER_AGENT` names the user agent of all requests.
+            Without either setting, the User-Agent header of each request names its user agent.
     """
 
     def __init__(self, crawler: Crawler, asked_as: UserAgent | None) -> None:
         self._crawler = crawler
         self._asked_as = asked_as
-        # The user agent of all requests. If it is None, it depends on the header of each request.
+        # The user agent of all requests; None if the user agent depends on each request's header.
         self._of_all = asked_as
         name = crawler.settings["ROBOTSTXT_USER_AGENT"]
         if asked_as is None and name:
@@ -104,9 +105,9 @@ class CrawlerIdentity:
         # The User-Agent header that Scrapy gives requests without one. It depends on the spider, so
         # it is None until it is needed.
         self._default: str | None = None
-        # The keys are headers that later middlewares have set. The values are the headers before
-        # that. If a callback copies a changed header to a new request, the value names the user
-        # agent of the new request.
+        # Each key is a User-Agent header that a later middleware has set. The value is the header
+        # that the request had before. If a callback copies a changed header to a new request, the
+        # value names the user agent of the new request.
         self._given: LocalCache[str, str] = LocalCache(_MOST_HEADERS)
         self._has_warned = False
         # Whether later middlewares may change the headers, so that `note` has to store them.
@@ -116,16 +117,20 @@ class CrawlerIdentity:
     def user_agent(self, request: Request) -> UserAgent:
         """Return the user agent whose rules apply to `request`.
 
-        The first of these that is set names it: `GBOT_ROBOTS_USER_AGENTS`, `ROBOTSTXT_USER_AGENT`,
-        the User-Agent header of the request when it was first checked, its present User-Agent
-        header, the header that Scrapy will give it.
+        The user agent is named by the first of these that is set:
+
+        1. the setting `GBOT_ROBOTS_USER_AGENTS`
+        2. the setting `ROBOTSTXT_USER_AGENT`
+        3. the User-Agent header that the request had when it was first checked
+        4. the present User-Agent header of the request
+        5. the User-Agent header that Scrapy will give the request
         """
         if self._of_all is not None:
             return self._of_all
         return _agent_named(self._name_of(request))
 
     def of_crawl(self, spider: Spider) -> UserAgent:
-        """Return the user agent of the requests that do not name another one themselves."""
+        """Return the user agent of those requests whose own header does not name another one."""
         if self._of_all is not None:
             return self._of_all
         return _agent_named(of_project(self._crawler.settings, spider).text)
@@ -165,18 +170,18 @@ class CrawlerIdentity:
             logger.warning("%s", warning)
 
     def note(self, request: Request) -> None:
-        """Store in the meta of `request` the header or name that named its user agent.
+        """Store the header or name from which the user agent of `request` was taken, in its meta.
 
-        The request is allowed or exempt. If no later middleware can change the header, store
-        nothing.
+        Call this for a request that is allowed or exempt. If no later middleware can change the
+        header, nothing is stored.
         """
         if self._notes:
             request.meta[JUDGED_AS] = self._name_of(request)
 
     def compare(self, request: Request) -> None:
-        """Warn once if a middleware has given `request` another user agent since `note`.
+        """Warn once if a middleware has changed the user agent of `request` since `note` stored it.
 
-        Also store the new header, for a later request that has it from the beginning.
+        The new header is stored, too, because a callback may copy it to a later request.
         """
         name = request.meta.get(JUDGED_AS)
         header = user_agent_of(request)
@@ -201,8 +206,8 @@ class CrawlerIdentity:
     def _name_of(self, request: Request) -> str:
         """Return the header or product token that names the user agent of `request`.
 
-        If `note` has stored one, return that. Otherwise return the User-Agent header of the request
-        or, if it has none, the header that Scrapy will give it.
+        If `note` has stored a header or token, return that. Otherwise return the User-Agent header
+        of the request. If the request has no such header, return the one that Scrapy will give it.
         """
         name = request.meta.get(JUDGED_AS)
         if name is not None:

@@ -31,9 +31,9 @@ from ..meta import SITEMAP
 from .answer import CachedAnswer
 from .lookup import NeededUserAgents
 
-# A slot with a delay may have as many requests in its queue as it sends in this time.
+# A slot with a delay may have as many requests in its queue as it sends in this time, in seconds.
 AHEAD_SECS = 1.0
-NEVER = float("inf")  # a time
+NEVER = float("inf")  # a time that never comes
 _MOST_LOOKED_AT = 1000  # At most this many slots are compared to find one request.
 
 
@@ -41,7 +41,8 @@ class QueuedRequest(NamedTuple):
     """A request in a line. The smallest of these tuples goes first."""
 
     rank: int  # the negated priority
-    # Whether this is a start request. It is False if start requests have no queue of their own.
+    # Whether this is a start request. If start requests have no queue of their own, it is False
+    # for all requests.
     is_start: bool
     # Requests are numbered as they come. This is the number of the request, or the negated number
     # if the newest request goes first.
@@ -71,8 +72,8 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
 
     The standing of a site follows from its answer, and from how a better answer is sought: the site
     is queued for a look-up (`queued_rank`), or is being looked up (`asked_at`), or has a date at
-    which the room seeks an answer again (`due_at`). `Room._settle` does what follows from the facts
-    of a site. These are all states:
+    which the room seeks an answer again (`due_at`). `Room._settle` updates the standing after each
+    change. The table shows all states, and what ends each of them. The next state is after a colon.
 
         sought       answer        standing     what ends the state
         no           any           OPEN         a request has to wait: queued or looked up
@@ -85,21 +86,23 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
         looked up    bars          UNREACHABLE  an answer
 
     An answer bars if it disallows everything because the robots.txt is unreachable, and if requests
-    wait for a better one. After an answer, the site is OPEN, or has a date if that answer bars.
+    wait for a better answer. After a look-up whose answer bars, the site has a date. After any
+    other look-up, it is OPEN.
     """
 
     origin: Origin | None
     answer: CachedAnswer | None = None  # The answer of the last look-up. It may be out of date.
-    # Requests with smaller numbers were waiting when `answer` came.
+    # Requests with smaller numbers than this one were waiting when `answer` came.
     waited_before: int = 0
-    # An answer is sought if one of the next three has a value. At most one of them has. Times are
-    # on the monotonic clock.
+    # If one of the next three attributes has a value, an answer is sought. At most one of them has
+    # a value. Times are on the monotonic clock.
     queued_rank: int | None = None  # the rank with which the site queues for its look-up
     asked_at: float = NEVER  # when its look-up began
     due_at: float = NEVER  # when the room will seek an answer again
     user_agents: NeededUserAgents = field(default_factory=NeededUserAgents)
     waiters: tuple[Waiter, ...] = ()  # requests that wait in the downloader
-    # `Occupancy` counts the requests in the lines of the site by this standing.
+    # The number of requests in the lines of the site, and the standing of the site. `Occupancy`
+    # adds up these numbers for each standing.
     size: int = 0
     standing: Standing = Standing.OPEN
 
@@ -113,11 +116,14 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
 
     @property
     def is_sought(self) -> bool:
-        """Whether the site is queued for a look-up, is being looked up, or has a date for that."""
+        """Whether the site is queued for a look-up, is being looked up, or has a date for one."""
         return self.queued_rank is not None or self.asked_at < NEVER or self.due_at < NEVER
 
     def most_urgent(self) -> Request | None:
-        """Return the most urgent request that waits, or None. Those in the downloader go first."""
+        """Return the most urgent request that waits, or None if no request waits.
+
+        Requests that wait in the downloader are more urgent than all others.
+        """
         if self.waiters:
             return self.waiters[0].request
         firsts = [line[0] for line in self.waiting()]
@@ -149,11 +155,11 @@ class SiteLine(list[QueuedRequest]):
     site: Site
     has_returned: bool  # Whether its requests have come back from the middleware to wait.
     turn: int = 0  # its number among the ready lines; 0 if the line is not ready
-    turn_rank: int = 0  # the rank of its first request when the line got the number
+    turn_rank: int = 0  # the rank of its first request when the line got its `turn`
 
 
 class Sites(dict["Origin | None", Site]):
-    """The sites of a room, by their origin. Looking up a missing site adds it."""
+    """The sites of a room, by their origin. `sites[origin]` makes the site if it is missing."""
 
     def __missing__(self, origin: Origin | None) -> Site:
         """Make the site of `origin`."""
@@ -162,7 +168,7 @@ class Sites(dict["Origin | None", Site]):
 
 
 class Occupancy:
-    """Counts the requests in the room, by the standing of their site, and updates their stats.
+    """Counts the requests in the room by the standing of their site, and updates two stats.
 
     Attributes:
         size: how many requests are in the room.
@@ -185,7 +191,7 @@ class Occupancy:
     def usable(self) -> int:
         """How many requests can go on now, or probably soon.
 
-        The others wait for a robots.txt that is late or unreachable.
+        All other requests in the room wait for a robots.txt that is late or unreachable.
         """
         return self.size - self.late - self._by_standing[Standing.UNREACHABLE]
 
@@ -289,7 +295,7 @@ class ReadyLines:
         If they were not forgotten, their slots would look busy for ever.
         """
         under_way = in_progress(self._crawler)
-        if under_way is None:  # The engine does not record them, so all requests are forgotten.
+        if under_way is None:  # The engine has no list of requests, so all of them are forgotten.
             under_way = ()
         dropped = [request for request in self._handed if request not in under_way]
         for request in dropped:
@@ -350,7 +356,7 @@ def _is_busy(slot: Any, under_way: int, on_the_way: int) -> bool:
     Args:
         slot: the slot.
         under_way: how many requests are in the slot or on their way to it.
-        on_the_way: how many of these are on their way.
+        on_the_way: how many of these requests are on their way.
     """
     # A slot gets no more requests than it may send at the same time, because under asyncio Scrapy
     # sends its whole queue as soon as one place is free.

@@ -1,4 +1,4 @@
-"""The look-up of an origin's answer: in memory, in the storage, or by one fetch for all.
+"""Looks up the answer for an origin, in memory, in the storage, or by a fetch of its robots.txt.
 
 Requests that need the same unknown origin share one *pending look-up*, whatever their user agents.
 It runs in the background and belongs to no request, so cancelling a request does not affect the
@@ -44,9 +44,10 @@ from .events import CrawlEvents, tell_of, tell_of_others
 # A robots.txt with more bytes is parsed in a thread. A hostile file of this size takes 8 ms to
 # parse, an ordinary file less than 1 ms.
 READ_IN_THREAD_BYTES = 32 * 2**10
-MOST_USER_AGENTS = 16  # One look-up reads the rules for this many user agents.
+MOST_USER_AGENTS = 16  # One look-up reads the rules for at most this many user agents.
 _REFRESH_AGAIN_SECS = 10.0  # The shortest time between two refreshes of an answer in use.
-# The pauses while another process has the lease, before the storage is asked again.
+# While another process has the lease, this process asks the storage again and again, with pauses.
+# Each pause is twice as long as the pause before, from the first of these times up to the second.
 _FIRST_POLL_SECS = 0.05
 _LONGEST_POLL_SECS = 1.0
 
@@ -55,7 +56,10 @@ class NeededUserAgents(list[UserAgent]):
     """The user agents whose rules a look-up reads: the last `MOST_USER_AGENTS` that were needed."""
 
     def need(self, user_agent: UserAgent) -> None:
-        """Add `user_agent` at the end, or move it there. If there are too many, drop the first."""
+        """Add `user_agent` at the end of the list, or move it to the end.
+
+        If the list is then too long, drop its first item.
+        """
         if self and self[-1] is user_agent:
             return
         if user_agent in self:
@@ -71,7 +75,7 @@ class PendingLookup:
     origin: Origin
     request: Request
     user_agents: NeededUserAgents
-    before: CachedAnswer | None  # The answer until now, also if the cache loses it meanwhile.
+    before: CachedAnswer | None  # The previous answer, which the cache may have lost by now.
     # This function is called with the answer when the look-up ends. If it is None, the look-up is a
     # refresh ahead of time, which does not wait for the fetch of another process.
     then: Callable[[CachedAnswer | None], object] | None = None
@@ -102,11 +106,11 @@ class Lookup:
         self._began_at = time.time()
 
     def cached(self, origin: Origin, user_agent: UserAgent) -> CachedAnswer | None:
-        """Return the answer for `origin` in memory.
+        """Return the answer for `origin` that is in memory, or None.
 
-        Return None if the answer is not good, or does not know the rules for `user_agent`. If an
-        override replaces the robots.txt of `origin`, this method makes and caches its answer, which
-        knows these rules.
+        The result is None if there is no answer, if it is out of date, or if it lacks the rules for
+        `user_agent`. But if an override replaces the robots.txt of `origin`, there is always an
+        answer with these rules, because this method makes and caches it.
         """
         now = time.time()
         answer = self._cache.get(origin)
@@ -123,14 +127,17 @@ class Lookup:
         return answer
 
     def agreement(self, origin: Origin) -> Override | None:
-        """Return the override that now allows paths of `origin` beside its robots.txt, or None."""
+        """Return the override that now allows some paths of `origin`, or None.
+
+        The site's own robots.txt still decides about all other paths.
+        """
         override = self._overrides.of(origin, time.time())
         if override is None or override.replaces:
             return None
         return override
 
     def warn_of_overrides(self, user_agent: UserAgent) -> None:
-        """Warn of overrides whose own rules are for other crawlers than `user_agent`."""
+        """Warn of each override whose own rules have no group for `user_agent`."""
         tell_of_others(self._overrides, user_agent)
 
     def last(self, origin: Origin) -> CachedAnswer | None:
@@ -143,7 +150,8 @@ class Lookup:
         """Return the answer for `request` from memory, as `cached` does, or None.
 
         The stats count this answer, unless the request may wait for a better one. If the answer is
-        old enough to be refreshed, a look-up begins. Requests get the old answer until it ends.
+        old enough to be refreshed, a look-up begins. Until the look-up ends, requests get the old
+        answer.
         """
         answer = self.cached(origin, user_agent)
         if answer is None:
@@ -164,22 +172,24 @@ class Lookup:
         then: Callable[[CachedAnswer | None], object] | None = None,
         before: CachedAnswer | None = None,
     ) -> None:
-        """Start a look-up of `origin`. If a refresh of it is already running, use that look-up.
+        """Start a look-up of `origin`, or use a refresh of `origin` that is already running.
 
         Args:
             origin: the origin.
             user_agents: the answer will have the rules for these user agents, and for those that
                 `need` adds before the rules are read.
             request: the fetch takes its proxy and other meta from this request.
-            then: it is called with the answer at the end, or with None if the crawl closes before
-                that. Without `then`, the look-up is a refresh ahead of time.
-            before: the answer until now, in case the cache has lost that answer.
+            then: this function is called with the answer when the look-up ends, or with None if the
+                crawl closes before that. Without `then`, the look-up is a refresh ahead of time.
+            before: the previous answer, in case the cache has lost it.
         """
         pending = self._pending.get(origin)
         if pending is not None:
             for user_agent in user_agents:
                 pending.user_agents.need(user_agent)
-            pending.then = pending.then or then  # Only one is called, because each site has one.
+            # At most one `then` has to be called, because the room looks up each site only once at
+            # a time.
+            pending.then = pending.then or then
             return
         before = self._cache.get(origin) or before
         needed = NeededUserAgents(user_agents)
@@ -196,7 +206,7 @@ class Lookup:
             pending.user_agents.need(user_agent)
 
     def tell(self) -> None:
-        """Update the stats that each request changes."""
+        """Update the stats that would otherwise change with each request."""
         self._events.tell()
 
     def abandon(self) -> None:
@@ -232,13 +242,17 @@ class Lookup:
     async def _answer_from(
         self, pending: PendingLookup, entry: Entry, source: Source
     ) -> CachedAnswer:
-        """Make an answer from an entry, for all user agents that need it; cache and announce it."""
+        """Make an answer from an entry, with the rules for all user agents that need the answer.
+
+        The answer is cached, and is announced by log lines, stats and signals.
+        """
         before, settings = pending.before, self._settings
         if before is not None and before.override is not None:
-            before = None  # The override has run out. Its answer is not about the site's own file.
+            # This answer came from an override that has run out, and not from the site's own file.
+            before = None
         decision = decide(entry, time.time(), settings.policy)
         if entry.outage is not None and decision.copy is not None and source is Source.FETCHED:
-            source = Source.STORED  # The fetch has failed, and the copy from before it decides.
+            source = Source.STORED  # The fetch has failed, so the stored copy decides.
         status = getattr(entry.outage or entry.copy, "status", None)
         answer = CachedAnswer(pending.origin, decision, status, source, before=before)
         copy = decision.copy
@@ -259,10 +273,10 @@ class Lookup:
     # One fetch for all processes that share a storage.
 
     async def _entry(self, pending: PendingLookup) -> tuple[Entry, Source]:
-        """Return a good entry from the storage, or after a fetch by this process or another.
+        """Return a good entry from the storage, or from a fetch by this or another process.
 
-        A look-up ahead of time also fetches if the stored entry is good. But if another process has
-        the lease, it returns the stored entry.
+        A refresh ahead of time fetches the file even if the stored entry is good. But if another
+        process has the lease, the refresh returns the stored entry.
         """
         origin = str(pending.origin)
         is_good = partial(self._is_good, ahead=pending.then is None)
@@ -299,7 +313,8 @@ class Lookup:
         began = time.monotonic()
         try:
             outcome = await self._fetcher.fetch(origin, request)
-        except CancelledError:  # Twisted's class is an `Exception`, unlike asyncio's.
+        # Twisted's `CancelledError` is an `Exception`, unlike asyncio's.
+        except CancelledError:
             raise
         except Exception as error:  # This is a bug in the project's own `Fetcher`, or in ours.
             self._events.failed("Fetching", origin, error)
@@ -315,10 +330,13 @@ class Lookup:
         return latest, Source.FETCHED
 
     def _is_good(self, entry: Entry | None, *, ahead: bool = False) -> bool:
-        """Whether `entry` can be used without a fetch; if `ahead` is true, without a refresh."""
+        """Whether `entry` can be used without a fetch.
+
+        If `ahead` is True, whether the entry is also too young for a refresh ahead of time.
+        """
         now = time.time()
         decision = decide(entry, now, self._settings.policy)
-        # If an earlier run found no server, this run tries once.
+        # If an earlier run found no server, this run tries once to fetch the file.
         if is_to_be_confirmed(decision, self._began_at):
             return False
         if ahead:

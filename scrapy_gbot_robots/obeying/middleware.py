@@ -83,7 +83,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         add_ons = str(crawler.settings.getdict("ADDONS"))
-        # Scrapy makes add-ons before it freezes the settings, and middlewares after that.
+        # Scrapy makes add-ons before it freezes the settings, and middlewares after that. So if the
+        # settings are not frozen, this object is being made as an add-on.
         if type(self).__name__ in add_ons and not crawler.settings.frozen:
             raise ValueError(
                 f"ADDONS must not name {type(self).__name__}, which is a downloader middleware: "
@@ -134,7 +135,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if not self.is_subject_to_robots(request):
             # A spider may have copied the meta of a page, with its provenance, to this request.
             request.meta.pop(PROVENANCE, None)
-            self.identity.note(request)  # A callback may make a request of it that is not exempt.
+            # A callback may make another request from this one, which may not be exempt.
+            self.identity.note(request)
             return None
         url = request.url
         if handed is not None and handed.url is url and handed.origin is not None:
@@ -184,10 +186,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     async def _waited_for(
         self, origin: Origin, user_agent: UserAgent, request: Request, handed: Handed | None
     ) -> CachedAnswer:
-        """Return the answer that decides about `request`.
+        """Return the answer by which `request` is allowed or forbidden.
 
-        It is the answer that the room handed out with the request. If there is none, or if it is
-        for another origin, or lacks the rules for the user agent, wait for an answer.
+        If the room handed out the request with an answer, return this answer. If there is no such
+        answer, or if it is for another origin or lacks the rules for `user_agent`, wait for one.
 
         Args:
             origin: the origin of the request.
@@ -268,9 +270,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _opinion(
         self, answer: CachedAnswer, url: str, user_agent: UserAgent
     ) -> tuple[Verdict, Preferences]:
-        """Return the verdict of `answer` on `url`, and the site's preferences about its use.
+        """Return the verdict of `answer` on `url`, and the site's preferences about the page.
 
-        If the crawl has no purposes, it needs no preferences, so they are `NOTHING_SAID`.
+        If the crawl has no purposes, it needs no preferences. The result then has `NOTHING_SAID`.
         """
         preferences = NOTHING_SAID
         if self._preferences is not None:
@@ -322,8 +324,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         """Count a page that came from a URL that was not checked against a robots.txt.
 
         A browser, for example, follows a redirect by itself, so this middleware does not get a
-        request for the second URL. The provenance of the page is changed, and the log shows the
-        first of these pages.
+        request for the second URL. The provenance of the page then shows that the page was not
+        checked. The log warns only of the first page like this.
         """
         # Another middleware may have sent a request of its own, in place of `request`. If that
         # request came through this middleware, its URL was checked.
@@ -353,10 +355,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     async def _known_robots_txt(self, request: Request, answer: CachedAnswer) -> Response | None:
         """Return a response to `request`, which is for a robots.txt, without sending the request.
 
-        The response is made from the robots.txt in the storage. If a spider of the user has made
-        the request, the file must be complete. If there is no complete file, return None, so that
-        the request is sent. If this plugin has made the request, the beginning of a file is enough,
-        and so is the status of a response without a file, such as 404.
+        The response is made from the robots.txt in the storage.
+
+        If a spider of the user has made the request, the stored file must be complete. If it is
+        not, return None, so that the request is sent. If this plugin has made the request, the
+        beginning of a file is enough. A response without a file, such as a 404, is enough, too.
 
         Raises:
             IgnoreRequest: this plugin has made the request, and the server did not respond to the
@@ -480,7 +483,7 @@ def identity_of(crawler: Crawler) -> CrawlerIdentity | None:
 def _provenance(answer: CachedAnswer, verdict: Verdict) -> dict[str, Any]:
     """Return the provenance of an allowed request, as `meta.PROVENANCE` describes it.
 
-    With GBOT_ROBOTS_PROVENANCE, it is stored in the meta of the request.
+    If GBOT_ROBOTS_PROVENANCE is on, the caller stores the provenance in the meta of the request.
     """
     fetched = line = None
     if answer.fetched_at is not None:

@@ -1,4 +1,4 @@
-"""How long requests wait for an unreachable robots.txt, and when its host is dead or gone.
+"""Decides how long requests wait for an unreachable robots.txt, and when its host is dead or gone.
 
 The room (room.py) holds the requests that wait, and asks this module about them. This module reads
 no clock and does not use Scrapy. The caller passes the time `now`, in seconds on the monotonic
@@ -17,8 +17,8 @@ one origin.
   resolve, or the connection was refused. Failures in earlier runs count, but the last failure must
   be in this run. All requests of the origin are forbidden. If our own network is down, however, all
   origins fail like this. So if no server at all has answered since the first failure in this run,
-  the origin is not gone for two seconds after that failure, or while other origins also fail to
-  have a server.
+  the origin is not gone during the first two seconds after that failure. After this time, it is not
+  gone while no server is found for other origins either.
 
 Example, with a wait of 60 s: https://example.com fails at 0:00, and the crawl has 100 requests for
 it. The next look-up after 1:00 is at 1:05 and fails, so 64 requests are forbidden, and the other 36
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from .answer import CachedAnswer
 
 GIVEN_UP = 64  # the number of requests in a portion
-DEAD_AFTER = 5  # waits
+DEAD_AFTER = 5  # After this many waits, an unreachable origin is dead.
 TRIES = 3  # An origin is gone after this many failures in a row to find a server.
 
-# For this time after an origin was found without a server, our own network may be down, so no other
-# origin is gone.
+# If no server was found for one origin, the reason may be that our own network is down. Therefore,
+# for this time after that, no other origin is gone.
 _LATELY_SECS = 10.0
 # If no server has answered since the first failure of an origin in this run, the origin is not gone
 # before this time has passed. If our own network is down, other origins fail in this time. While
@@ -74,7 +74,7 @@ class Patience:
     def __init__(self, wait_secs: float) -> None:
         self._wait_secs = wait_secs
         self.answered_at = float("-inf")
-        # The last two origins that were found without a server, and the times of that.
+        # The last two origins for which no server was found, each with the time of the failure.
         self._looked_gone: dict[Origin, float] = {}
         self._portions: dict[Origin, _Portion] = defaultdict(_Portion)
 
@@ -82,8 +82,8 @@ class Patience:
         """Record a new answer of an origin.
 
         If the robots.txt is unreachable, and a wait has passed since the last portion of the origin
-        began, the next portion begins. If the origin has no server, it is recorded for `is_gone`.
-        Any other answer ends the outage, so the portion of the origin is forgotten.
+        began, the next portion begins. If no server was found, the origin is recorded for
+        `is_gone`. If the robots.txt is not unreachable, the portion of the origin is forgotten.
         """
         portion = self._portions[answer.origin]
         if now >= portion.next_at:
@@ -142,9 +142,9 @@ class Patience:
         if now < decided_at:
             at = min(at, decided_at)
         if _tries_without_server(answer) >= TRIES:
-            # The origin is gone, unless our own network is down. `is_gone` cannot tell until
-            # `_DOUBT_SECS` have passed. While other origins fail too, the room looks again each
-            # time this interval has passed.
+            # The origin is gone, unless our own network is down. `is_gone` cannot tell this until
+            # `_DOUBT_SECS` have passed. While other origins fail too, the room looks at the origin
+            # again every `_DOUBT_SECS`.
             in_doubt_until = answer.since + _DOUBT_SECS
             if now >= in_doubt_until:
                 in_doubt_until = now + _DOUBT_SECS
@@ -154,8 +154,8 @@ class Patience:
     def _decided_at(self, answer: CachedAnswer) -> float:
         """Return the time from which on requests of the origin may be forbidden.
 
-        It is the time of the first look-up after one wait. If that look-up would come later than
-        after two waits, it is the end of the first wait.
+        This is the time of the first look-up after one wait. But if that look-up would come later
+        than after two waits, the result is the end of the first wait.
         """
         end = answer.since + self._wait_secs
         if answer.asked_at < end <= answer.ask_again_at <= end + self._wait_secs:

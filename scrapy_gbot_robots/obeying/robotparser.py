@@ -19,9 +19,9 @@ from ..settings import GbotSettings
 class GbotRobotParser(RobotParser):
     """A robots.txt that was parsed as Google parses it.
 
-    The methods accept a product token, such as "mybot", or a whole User-Agent header as the user
-    agent. If it names one of Google's crawlers, the groups that Google documents for this crawler
-    apply.
+    As the user agent, the methods accept a product token, such as "mybot", or a whole User-Agent
+    header. If the user agent is one of Google's crawlers, the groups that Google documents for this
+    crawler apply.
     """
 
     def __init__(self, robotstxt: RobotsTxt) -> None:

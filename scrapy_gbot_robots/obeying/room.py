@@ -1,32 +1,34 @@
-"""The room in which requests wait for their robots.txt. Each crawl has one, before its scheduler.
+"""The room in which requests wait for their robots.txt. Each crawl has one room.
 
     put  --->  line, line, line ...  --->  next
 
 The way of a request:
 
-1. `put` adds it to the line of its site (the requests of one origin) and its download slot.
+1. `put` adds the request to the line of its site (the requests of one origin) and its download
+   slot.
 2. `_place` makes the line ready if its first request may go on (`_may_go`). Otherwise the line
    waits at its site.
-3. `_settle` does what follows from the facts of a site: lines that may go on are ready. If a line
-   waits, `_seek` takes the answer in memory, or queues the site for a look-up.
+3. `_settle` is called after each change of a site. It makes the lines ready that may go on. If a
+   line has to wait, `_seek` takes the answer in memory, or queues the site for a look-up.
 4. `_begin_look_ups` starts the look-ups of the most urgent sites.
 5. `_answered` gets an answer, and `_settle` makes the lines ready. If the robots.txt is
    unreachable, the site gets a date at which the room seeks an answer again.
 6. `next` takes the ready line whose turn it is, calls `_may_go` again, and hands out the first
    request of the line, with the answer of its site.
 7. The middleware judges the request by that answer, even if the room has a newer one. A request
-   may be handed out without an answer, and turn out to need one. It then comes back once, with the
-   mark `RETURNED`, and waits here. `is_subject_to_robots` is not called again for it.
+   may be handed out without an answer, and turn out to need one. The request then comes back once,
+   with the mark `RETURNED`, and waits here. `is_subject_to_robots` is not called for it again.
 
 `Site` (lines.py) lists the states of a site. Whatever wakes up because of the room runs in a later
 turn of the event loop, so no method of the room is called while another one runs.
 
 A request that did not come through the scheduler has no line. It waits in the downloader
 (`answer_in_place`) for the look-up of its site. The number of these requests is not limited. If
-their robots.txt is unreachable, a few of them wait as long as they would in a line; the others get
-the answer that there is, and are forbidden.
+their robots.txt is unreachable, a few of them wait as long as they would in a line. The others are
+forbidden at once.
 
-The room is in memory only. `take_all` takes out all requests, for the front to give them back.
+The room is in memory only. When the crawl closes, the front takes out all requests by `take_all`,
+and gives them back to the scheduler.
 """
 
 from __future__ import annotations
@@ -69,12 +71,13 @@ from .patience import Patience
 from .subject import is_unchecked_sitemap, origin_of, restore
 
 LOOK_SECS = 0.1  # The clock of the room ticks at this interval.
-SERVED_SECS = 600.0  # Requests that have waited for an answer may use it this long.
+SERVED_SECS = 600.0  # If a request has waited for an answer, it may use the answer this long.
 FEWEST_AT_A_TIME = 16  # At least this many look-ups may run at the same time.
-SLOW_SECS = 4.0  # If a look-up has been late for longer, the log names its robots.txt.
-LATE_SECS = 1.0  # A look-up that takes longer is late, and does not delay those of other sites.
+SLOW_SECS = 4.0  # If a look-up has been late for longer than this, the log names its robots.txt.
+# A look-up that takes longer than this is late. Late look-ups do not delay other look-ups.
+LATE_SECS = 1.0
 
-# Each entry of such a heap has a rank or a time, a number that makes it unique, and a site.
+# A heap of sites. An entry has a rank or a time, a number that makes the entry unique, and a site.
 _Heap: TypeAlias = "list[tuple[float, int, Site]]"
 
 logger = logging.getLogger(__name__)
@@ -92,8 +95,8 @@ class Room:
             not wait.
 
     Attributes:
-        download_slots: the download slots. If they are apart, priorities are compared within a slot
-            only.
+        download_slots: the download slots. If their attribute `are_apart` is True, the priorities
+            of requests are compared only within a slot.
         occupancy: how many requests are in the room.
         ready: the lines that have a turn, and the requests that were handed out.
         in_place: the requests that wait in the downloader.
@@ -101,7 +104,8 @@ class Room:
             once, so that the project's own middlewares, which come before this plugin's, can exempt
             it.
         keeps_crawl_open: whether a front keeps the crawl open for the requests in `in_place`. If
-            not, they keep their places in the downloader, so that Scrapy does.
+            not, these requests keep their places in the downloader, so that Scrapy keeps the crawl
+            open.
     """
 
     def __init__(
@@ -142,7 +146,8 @@ class Room:
         # site is in `_young`, and then in `_late`.
         self._young: dict[Site, None] = {}
         self._late: dict[Site, None] = {}
-        # The sites whose answer was fetched, but none of whose requests was handed out since.
+        # The sites with an unused answer. The answer was fetched, but no request of the site was
+        # handed out after that.
         self._unused_answers: set[Site] = set()
         self._has_logged_slow = False
         self.requests_see = False
@@ -153,7 +158,10 @@ class Room:
 
     @property
     def late_since(self) -> float:
-        """When the look-up that has been late for longest became late; infinity if none is late."""
+        """The time at which the first of the late look-ups became late; infinity if none is late.
+
+        The time is on the monotonic clock.
+        """
         for site in self._late:
             return site.asked_at + LATE_SECS
         return NEVER
@@ -163,7 +171,7 @@ class Room:
     def _may_go(self, line: SiteLine) -> bool:
         """Whether the first request of `line` may go on now.
 
-        The middleware judges it by the answer of its site, if there is one.
+        The middleware judges the request by the answer of its site, if the site has an answer.
         """
         site = line.site
         if site.origin is None:
@@ -173,7 +181,7 @@ class Room:
             return False
         first = line[0]
         if answer.bars_for_now and self._is_to_wait(answer, first.request):
-            # If it goes now, it goes without an answer.
+            # If the request goes on now, it goes on without an answer.
             return self.requests_see and not line.has_returned
         now = time.time()
         if answer.is_good(now):
@@ -184,8 +192,8 @@ class Room:
     def _is_to_wait(self, answer: CachedAnswer, request: Request) -> bool:
         """Whether `request` waits for a better answer than `answer`.
 
-        When the wait is over, a portion of the requests is forbidden. The rest waits until the host
-        is dead or gone.
+        When the wait is over, the requests of an origin are forbidden in portions (patience.py).
+        The others wait for the next portion, or until the host is dead or gone.
         """
         is_waited_for = answer.is_waited_for(request)
         return is_waited_for and not self._patience.gives_up(answer, time.monotonic())
@@ -251,7 +259,10 @@ class Room:
         return request
 
     def take_surplus(self, keep: int) -> Iterator[Request]:
-        """Yield requests that can go on, and take them out, until `keep` usable ones are left.
+        """Take requests that can go on out of the room, and yield them.
+
+        This ends when the room has only `keep` usable requests left.
+
 
         In each line, the last request of the heap is taken first, because it is seldom urgent.
         """
@@ -260,7 +271,7 @@ class Room:
                 yield self._forget_queued(line, line.pop())
 
     def take_all(self) -> Iterator[Request]:
-        """Yield all requests, and take them out. No site is looked up any more."""
+        """Take all requests out of the room, and yield them. No site is looked up any more."""
         self.close()
         for line in self._lines():
             while line:
@@ -276,10 +287,10 @@ class Room:
     ) -> CachedAnswer | None:
         """Wait in the downloader, and return the answer for `request`; None if the crawl closes.
 
-        A request that did not come through the scheduler frees its place among CONCURRENT_REQUESTS
-        meanwhile, because many such requests would stop the crawl. A request from the scheduler
-        keeps its place (`keeps_place`), because another request could have that place when this one
-        goes on.
+        While a request that did not come through the scheduler waits, its place among
+        CONCURRENT_REQUESTS is free for another request, because many such requests would stop the
+        crawl. A request from the scheduler keeps its place (`keeps_place`), because another request
+        could have that place when this one goes on.
         """
         if self._lookup.is_closing:
             return None
@@ -320,11 +331,11 @@ class Room:
             self._queue(site, line[0].rank)
 
     def _settle(self, site: Site) -> None:
-        """Do what follows from the facts of `site`. Call this after each change of these facts.
+        """Update the lines and the standing of `site`. Call this after each change of the site.
 
         Requests that need not wait are released. If other requests wait, and no answer for them is
-        sought, this method seeks one. Then it updates the standing of the site, and forgets a site
-        that has no requests and seeks no answer.
+        sought, this method seeks one. Then it updates the standing of the site. It forgets the site
+        if the site has no requests, and no answer for it is sought.
         """
         self._release(site)
         while not site.is_sought and self._seek(site):
@@ -337,7 +348,7 @@ class Room:
         self._forget_if_over(site)
 
     def _standing_of(self, site: Site) -> Standing:
-        """Return what the requests of `site` wait for, by its facts."""
+        """Return the standing of `site`, which shows what its requests wait for."""
         if not site.is_sought:
             return Standing.OPEN
         if site.due_at < NEVER or self._is_waited_for(site.answer):
@@ -353,9 +364,9 @@ class Room:
         return not self._patience.is_over(answer, time.monotonic())
 
     def _release(self, site: Site) -> None:
-        """Make the lines of `site` ready that may go on, and wake its requests in the downloader.
+        """Make each line of `site` ready whose first request may go on.
 
-        A request in the downloader wakes up with the answer of the site.
+        Also wake each request in the downloader that need not wait for a better answer.
         """
         for line in site.waiting():
             if self._may_go(line):
@@ -377,8 +388,8 @@ class Room:
         """Whether the answer of `site` may be used for a request in the downloader.
 
         If a look-up has just begun, a better answer is likely to come soon, so the request waits
-        for that. If the robots.txt is unreachable, and the look-up is late or has a date in the
-        future, an answer that is out of date is used, too.
+        for this answer. If the robots.txt is unreachable, and the next answer will not come soon,
+        an answer that is out of date is used, too.
         """
         answer = site.answer
         if answer is None or site in self._young or not answer.knows(waiter.user_agent):
@@ -390,8 +401,9 @@ class Room:
     def _waits_in_place(self, waiter: Waiter, site: Site) -> bool:
         """Whether a request in the downloader waits for a better answer than its site has.
 
-        For unreachable robots.txt files, up to a quarter of CONCURRENT_REQUESTS wait, until their
-        wait is over. All others are forbidden.
+        If the robots.txt is unreachable, the request waits only if it is one of the first such
+        requests, up to a quarter of CONCURRENT_REQUESTS, and until its wait is over. All other
+        requests are forbidden.
         """
         answer = site.answer
         if answer is None or not answer.is_waited_for(waiter.request):
@@ -415,10 +427,10 @@ class Room:
         answer = line.site.answer
         if answer is not None and answer.bars_for_now:
             if self._is_to_wait(answer, request):
-                answer = None  # It is let through to find out whether it needs an answer.
+                answer = None  # The request is let through, because a middleware may exempt it.
             else:
-                self._patience.give_up(answer)  # It will be forbidden.
-        # A slot that does not exist would look idle.
+                self._patience.give_up(answer)  # The middleware will forbid the request.
+        # The slot is made now, because a slot that does not exist would look idle.
         self.download_slots.make(line.slot, request)
         if line.has_returned:
             restore(request)
@@ -431,7 +443,7 @@ class Room:
     def _forget_queued(self, line: SiteLine, queued: QueuedRequest) -> Request:
         """Update all counts for a request that was taken out of `line`, and return the request.
 
-        If the line or its site is empty, forget it.
+        If the line is empty after that, forget the line. If its site is empty, forget the site.
         """
         site = line.site
         if not line:
@@ -466,7 +478,7 @@ class Room:
     def close(self) -> None:
         """End all look-ups, and wake the requests in the downloader, without an answer.
 
-        The requests in lines stay.
+        The requests in lines stay in the room.
         """
         if self._clock.running:
             self._clock.stop()
@@ -479,7 +491,8 @@ class Room:
     def _begin_look_ups(self) -> None:
         """Look up the most urgent sites of the queue, but not far ahead of the pages.
 
-        Look-ups that are late do not delay others, up to `MOST_UNDER_WAY`.
+        No look-up begins while `_most_at_a_time` sites have an unused answer or a look-up that is
+        not late, or while `MOST_UNDER_WAY` sites have a look-up, late or not.
         """
         while self._queued and self._clock.running:
             if len(self._young) + len(self._unused_answers) >= self._most_at_a_time:
@@ -496,7 +509,8 @@ class Room:
         """Take an answer for `site` from memory, or begin its look-up, or queue it for a look-up.
 
         The request for the robots.txt takes its proxy and other meta from the most urgent request.
-        If that is in the downloader, the look-up begins at once, because pages may wait for it.
+        If the most urgent request is in the downloader, the look-up begins at once, because pages
+        may wait for this request.
 
         Args:
             site: the site.
@@ -526,7 +540,7 @@ class Room:
         return True
 
     def _queue(self, site: Site, rank: int) -> None:
-        """Queue `site` for its look-up. An older entry with another rank becomes invalid."""
+        """Queue `site` for its look-up. If it is in the queue already, its old entry is void."""
         site.queued_rank = rank
         heappush(self._queued, (rank, next(self._numbers), site))
 
@@ -537,8 +551,8 @@ class Room:
         self._late.pop(site, None)
         if answer is None:
             return
-        # The site stays in this set until one of its requests goes on, because look-ups must not
-        # run far ahead of pages.
+        # The answer counts as unused until one of the site's requests goes on, because look-ups
+        # must not run far ahead of pages.
         if answer.source is Source.FETCHED and site.size:
             self._unused_answers.add(site)
         self._take(site, answer)
@@ -582,8 +596,9 @@ class Room:
         self.ready.forget_dropped()
         now = time.monotonic()
         for site in [*takewhile(lambda site: site.asked_at <= now - LATE_SECS, self._young)]:
-            # If its robots.txt was unreachable before, a better answer will not come soon, so some
-            # requests in the downloader may be forbidden. Requests without any answer still wait.
+            # The look-up of the site is late now. If the robots.txt was unreachable before, a
+            # better answer will not come soon, so some requests in the downloader may be forbidden.
+            # Requests without any answer still wait.
             del self._young[site]
             self._late[site] = None
             self._settle(site)

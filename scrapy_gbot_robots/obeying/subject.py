@@ -1,4 +1,4 @@
-"""Finds the robots.txt to which a request is subject, by the URL, the method and the meta alone.
+"""Finds the robots.txt to which a request is subject, from its URL, its method and its meta alone.
 
 This module also sets and removes the plugin's own marks in the meta of a request. A request that
 has to wait may go back to its scheduler. `returned` then marks it, and `restore` removes the mark
@@ -82,11 +82,11 @@ _origin_of_beginning = lru_cache(maxsize=1_000)(_origin_of)
 def is_unchecked_sitemap(request: Request) -> bool:
     """Whether `request` is for a sitemap file whose URL still has to be checked.
 
-    The check finds out whether the crawl may read a sitemap file at this URL at all, for example
-    not on a private host. Before the check, the request must not cause a fetch of a robots.txt. So
-    it does not wait, but goes on to the middlewares of `sitemaps`. These check it, and it comes
-    back to wait. Most sitemaps are checked when they are found, so their requests wait like
-    requests for pages.
+    The check finds out whether the crawl may read a sitemap file at this URL at all. For example, a
+    sitemap file on a private host may not be read. Before the check, the request must not cause a
+    fetch of a robots.txt. So the request does not wait, but goes on to the middlewares of
+    `sitemaps`. After they have checked its URL, the request comes back to wait. Most sitemaps are
+    checked when they are found, so their requests wait like requests for pages.
     """
     if SITEMAP not in request.meta or RETURNED in request.meta:
         return False
@@ -106,7 +106,7 @@ def returned(request: Request) -> Request:
 def restore(request: Request) -> None:
     """Undo `returned` and `mark_known`.
 
-    Remove the marks, and restore the values that the request had in their places.
+    The marks are removed, and the request gets back the values that the marks have replaced.
     """
     if RETURNED in request.meta:
         request.dont_filter = request.meta.pop(RETURNED)
@@ -120,7 +120,7 @@ def restore(request: Request) -> None:
 def mark_known(request: Request) -> None:
     """Mark `request` so that Scrapy's middlewares do not cache its response or retry the request.
 
-    Call this if the response is known already. `restore` undoes it.
+    Call this if the response is known already. `restore` removes the mark.
     """
     meta = request.meta
     meta[OWN_META] = {key: meta[key] for key in _ALREADY_KNOWN if key in meta}
