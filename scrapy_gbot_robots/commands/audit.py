@@ -334,7 +334,8 @@ class _Audit:
                     self._example = f": {shown(row[URL], _EXAMPLE)}"
                 continue
             if not self._judged:
-                # The titles are written just before the first row. A list without URLs has none.
+                # The titles are written just before the first row, and never for a list without
+                # URLs.
                 self._begin()
             self._judged += 1
             new = answers[:crawlers]
@@ -369,8 +370,8 @@ class _Audit:
         """Write a row of the list with its answers, as CSV or JSON.
 
         Raises:
-            BulkError: a key of the row would be lost, because CSV has no column for the key, or
-                because a crawler has the same name as the key in JSON.
+            BulkError: a key of the row would be lost. In CSV, there is no column for the key. In
+                JSON, the key is the same as the name of a crawler.
         """
         form, names = self._options.format, self._urls.names
         if form == "csv":  # The columns are the keys of the first row, so other keys have no place.

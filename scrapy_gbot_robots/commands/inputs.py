@@ -38,7 +38,7 @@ _ARCHIVES = (b"\x1f\x8b", b"WARC/", b"PAR1")
 
 
 def typed(text: str) -> str:
-    """Return an argument, a URL or a host, as the user typed it in any locale.
+    """Return a URL or a host from an argument as the user typed it, whatever the locale.
 
     In the C locale, Python decodes each byte past ASCII in an argument as a lone surrogate, which
     no rule would match. Therefore the bytes of `text` are decoded again as UTF-8. If they are not

@@ -62,7 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def _kinds(text: str) -> list[str]:
-    """Return the names of the kinds of finding that the value of an option stands for.
+    """Return the names of the kinds of finding that `text`, the value of an option, stands for.
 
     Raises:
         ArgumentTypeError: a word in `text` is not in `_NAMED`.

@@ -121,7 +121,7 @@ def _settings_of(words: Words) -> Settings:
 
 
 def opened_storage(words: Words) -> tuple[Storage, str]:
-    """Open the storage that the settings name; return it, and its place in words.
+    """Open the storage that the settings name; return it, and a text that names its place.
 
     Raises:
         CommandError: nothing is stored between runs, or the storage cannot be opened.

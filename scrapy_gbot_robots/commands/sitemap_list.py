@@ -21,7 +21,8 @@ from ..sitemaps.reader import MAX_BYTES, SitemapReader
 from .ending import CommandError, interruptible
 from .world import RobotsFiles, SitemapSkipped
 
-MOST_SITEMAPS = 50_000  # At most this many sitemaps are read. An index may list the same number.
+# At most this many sitemaps are read. A sitemap index may list the same number of sitemaps.
+MOST_SITEMAPS = 50_000
 _ROWS = 2_000  # At most this many URLs are judged at a time.
 _HEAD = 512  # A file is a sitemap if gzip data or markup begins in this many bytes.
 _MARKUP = (b"<", b"\xff\xfe<\0", b"\xfe\xff\0<")
@@ -87,7 +88,7 @@ class SitemapList:
             first = _Sitemap(name, Path(name))
         self._waiting = deque([first])
         self._met = {name}  # The URLs of the sitemaps that were found, each of which is read once.
-        # If a file was found only by the last part of a sitemap's URL, this is the whole URL.
+        # The whole URL of each sitemap whose file was found by the last part of the URL alone.
         self._urls_of_files: dict[Path, str] = {}
 
     @property

@@ -32,7 +32,7 @@ class RobotsState(NamedTuple):
     Attributes:
         where: the URL of the robots.txt.
         decision: what `entry` means now: rules, full allow or full disallow.
-        entry: the copy, and the failures of later fetches, in the form of the storage.
+        entry: the copy, and the failures of later fetches, as the storage keeps them.
         origin: the origin; None if the name of the entry in the storage is not an origin.
         override: the override that applies to the site in a crawl; None if there is none.
         storage: the name of the storage if the copy came from there; None if it was fetched now.

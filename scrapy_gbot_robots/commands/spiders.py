@@ -1,8 +1,8 @@
 """Finds the spiders of a project whose own ADDONS lack this plugin's add-on.
 
-If a spider has ADDONS in its `custom_settings`, they replace the ADDONS of the project. If they
+If a spider has ADDONS in its `custom_settings`, these ADDONS replace those of the project. If they
 lack the add-on, a crawl of the spider runs none of the plugin's code, so the plugin cannot warn of
-this in the log. Therefore the command warns of it.
+the mistake in the log. Therefore the command warns of the mistake.
 
 The files of spiders are parsed and not imported. So only ADDONS that are written as a dict in the
 class of the spider are found.

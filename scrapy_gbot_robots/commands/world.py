@@ -169,7 +169,7 @@ class World:
         return result
 
     def storage(self) -> tuple[Storage, str]:
-        """Open the storage that the settings name; return it, and its place in words.
+        """Open the storage that the settings name; return it, and a text that names its place.
 
         Raises:
             CommandError: nothing is stored between runs, or the storage cannot be opened.

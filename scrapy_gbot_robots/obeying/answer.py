@@ -1,4 +1,8 @@
-"""The answer that a crawl keeps for an origin, with its state and rules, and a cache of answers."""
+"""Defines the answer that a crawl keeps for an origin, and a cache of these answers.
+
+An answer contains the state of an origin (rules, full allow or full disallow), and the rules for
+the user agents that need them.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,8 @@ _FEW_USER_AGENTS = 16
 # An answer for more user agents than `_FEW_USER_AGENTS` keeps at most this many bytes of rules.
 _BYTES_OF_MANY = 2**20
 _CLOCK_SKEW_SECS = 5.0  # Answers stay good if the clock is set back by less than this.
-# The measured memory of an answer without rules, with its origin and its place in the cache.
+# The memory that an answer without rules takes, in bytes, together with its origin and its place in
+# the cache. It was measured.
 _BYTES_EACH = 1000
 
 
@@ -175,12 +180,12 @@ class CachedAnswer(Answer):
         self.ask_at = decision.ask_at  # when robots.txt must be fetched again
         self.refresh_at = decision.refresh_at  # when robots.txt may be fetched again
         # The following facts are for the module `patience`. Their times are on the monotonic clock.
-        # Whether the robots.txt is unreachable, so that the policy has decided.
+        # `temporary` is True if the robots.txt is unreachable, so that the policy has decided.
         self.temporary: Final = decision.temporary
-        # Whether everything is disallowed because the robots.txt is unreachable. If so, requests
-        # may wait for a better answer.
+        # `bars_for_now` is True if everything is disallowed because the robots.txt is unreachable.
+        # Requests may then wait for a better answer.
         self.bars_for_now: Final = self.temporary and self.state is State.FULL_DISALLOW
-        # None if there is no outage, or if a bug has ended the look-up.
+        # `outage` is None if there is no outage, or if a bug has ended the look-up.
         self.outage: Final[Outage | None] = decision.outage
         self.asked_at: Final = time.monotonic()  # the same moment as `given_at`
         self.ask_again_at: Final = self.asked_at + self.ask_at - self.given_at

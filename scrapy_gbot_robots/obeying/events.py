@@ -297,8 +297,8 @@ class CrawlEvents:
         If the log has enough warnings with this `sentence` already, write nothing.
 
         Args:
-            sentence: a format with five places: for the URL of the robots.txt, the reason, the
-                consequence, the value of the setting, and the rest.
+            sentence: a format string with places for five texts: the URL of the robots.txt, the
+                reason, the consequence, the value of the setting, and the rest.
             answer: the answer.
             why: the reason. It may come from the storage, to which other programs may write, so it
                 is made printable here.

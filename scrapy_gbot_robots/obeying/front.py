@@ -187,7 +187,7 @@ class Front:
         room.download_slots.are_apart = issubclass(queue, DownloaderAwarePriorityQueue)
         try:
             kinds = memory_queues(self)
-            # A subclass with its own `next_request` may not use the queue at all.
+            # A subclass of Scrapy's scheduler with its own `next_request` may not use the queue.
             asks_its_queue = self._theirs.next_request.__func__ is Scheduler.next_request
             if kinds is not None and asks_its_queue:
                 scheduler.mqs = RoomAsQueue(room, *kinds)
@@ -201,10 +201,10 @@ class Front:
             )
 
     def _holding(self) -> Room | None:
-        """Return the room if the front has to move requests from the scheduler into it, or None.
+        """Return the room if the front has to move requests from the scheduler into the room.
 
-        Return None if the room is the scheduler's own queue in memory. The queue is checked at each
-        call, because a subclass may replace it.
+        Otherwise return None. This is the case if the room itself is the scheduler's queue in
+        memory. The queue is checked at each call, because a subclass may replace the queue.
         """
         if isinstance(getattr(self, "mqs", None), RoomAsQueue):
             return None

@@ -71,8 +71,8 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     robots.txt are in one site, whose origin is None.
 
     The standing of a site follows from its answer, and from how a better answer is sought: the site
-    is queued for a look-up (`queued_rank`), or is being looked up (`asked_at`), or has a date at
-    which the room seeks an answer again (`due_at`). `Room._settle` updates the standing after each
+    is queued for a look-up (`queued_rank`), or is being looked up (`asked_at`), or is due later,
+    when the room seeks an answer again (`due_at`). `Room._settle` updates the standing after each
     change. The table shows all states, and what ends each of them. The next state is after a colon.
 
         sought       answer        standing     what ends the state
@@ -81,18 +81,18 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
         queued       none or old   ASKED        the turn of the site: looked up
         looked up    none or old   ASKED        an answer, or a second: LATE
         looked up    none or old   LATE         an answer
-        has a date   bars          UNREACHABLE  the date: queued, looked up, a new date, or OPEN
+        due later    bars          UNREACHABLE  the time: queued, looked up, due later, or OPEN
         queued       bars          UNREACHABLE  the turn of the site: looked up
         looked up    bars          UNREACHABLE  an answer
 
     An answer bars if it disallows everything because the robots.txt is unreachable, and if requests
-    wait for a better answer. After a look-up whose answer bars, the site has a date. After any
+    wait for a better answer. After a look-up whose answer bars, the site is due later. After any
     other look-up, it is OPEN.
     """
 
     origin: Origin | None
     answer: CachedAnswer | None = None  # The answer of the last look-up. It may be out of date.
-    # Requests with smaller numbers than this one were waiting when `answer` came.
+    # Requests with numbers below this number were waiting when `answer` came.
     waited_before: int = 0
     # If one of the next three attributes has a value, an answer is sought. At most one of them has
     # a value. Times are on the monotonic clock.
@@ -116,7 +116,7 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
 
     @property
     def is_sought(self) -> bool:
-        """Whether the site is queued for a look-up, is being looked up, or has a date for one."""
+        """Whether the site is queued for a look-up, is being looked up, or is due later."""
         return self.queued_rank is not None or self.asked_at < NEVER or self.due_at < NEVER
 
     def most_urgent(self) -> Request | None:
@@ -136,8 +136,9 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
 class Waiter:
     """A request that waits in the downloader.
 
-    It did not come through the scheduler, or it has already gone back to the room once, and still
-    has no answer that it can use.
+    There are two kinds of these requests. A request of the first kind did not come through the
+    scheduler. A request of the second kind has already gone back to the room once, and still has no
+    answer that it can use.
     """
 
     request: Request
@@ -168,7 +169,9 @@ class Sites(dict["Origin | None", Site]):
 
 
 class Occupancy:
-    """Counts the requests in the room by the standing of their site, and updates two stats.
+    """Counts the requests in the room by the standing of their site.
+
+    It also updates the stats `gbot_robots/waiting` and `gbot_robots/waiting/max`.
 
     Attributes:
         size: how many requests are in the room.
@@ -184,7 +187,7 @@ class Occupancy:
 
     @property
     def waiting(self) -> int:
-        """How many requests wait."""
+        """How many requests wait for a robots.txt."""
         return self.size - self._by_standing[Standing.OPEN]
 
     @property

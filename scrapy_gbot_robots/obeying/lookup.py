@@ -1,20 +1,21 @@
 """Looks up the answer for an origin, in memory, in the storage, or by a fetch of its robots.txt.
 
-Requests that need the same unknown origin share one *pending look-up*, whatever their user agents.
-It runs in the background and belongs to no request, so cancelling a request does not affect the
-other requests. `_entry` gets the entry from the storage, or after a fetch by this process or
-another. `_answer_from` decides what the entry means now, reads the rules for all user agents that
-need them, caches the answer and calls signal handlers. If a request needs the rules for another
-user agent after that, the next look-up finds the entry in the storage. While an answer is in use,
-its next look-up begins before the answer is out of date.
+Requests that need the answer for the same origin share one *pending look-up*, whatever their user
+agents. The look-up runs in the background and belongs to no request, so cancelling a request does
+not affect the other requests. `_entry` gets the *entry*, which is what the storage keeps for an
+origin. The entry is in the storage already, or comes from a fetch by this process or another.
+`_answer_from` decides what the entry means now, reads the rules for all user agents that need them,
+caches the answer and calls signal handlers. If a request needs the rules for another user agent
+after that, the next look-up finds the entry in the storage. While an answer is in use, its next
+look-up begins before the answer is out of date.
 
-A *lease* in the storage is the right to fetch one origin, so that processes share one fetch. It is
-not a lock, because it can run out while its holder still fetches, and the storage can fail. Two
-fetches do no harm, because the later entry replaces the earlier one.
+A *lease* in the storage is the right to fetch the robots.txt of one origin, so that processes share
+one fetch. A lease is not a lock, because it can run out while its holder still fetches, and the
+storage can fail. Two fetches do no harm, because the later entry replaces the earlier one.
 
 Warning: a look-up must finish even if it is cancelled or fails, because nothing else wakes the
 waiting requests. It must not await signal handlers, because a handler may request a page of the
-same origin, and that page waits for this look-up.
+same origin, and the request for that page waits for this look-up.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class Lookup:
     """The answers of one crawl, by origin.
 
     Attributes:
-        storage: keeps the entries.
+        storage: the client of the storage, which keeps an entry for each origin.
         is_closing: whether the crawl is closing, so that no look-up begins any more.
     """
 
@@ -248,7 +249,7 @@ class Lookup:
         """
         before, settings = pending.before, self._settings
         if before is not None and before.override is not None:
-            # This answer came from an override that has run out, and not from the site's own file.
+            # `before` came from an override that has run out, and not from the site's own file.
             before = None
         decision = decide(entry, time.time(), settings.policy)
         if entry.outage is not None and decision.copy is not None and source is Source.FETCHED:

@@ -135,7 +135,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if not self.is_subject_to_robots(request):
             # A spider may have copied the meta of a page, with its provenance, to this request.
             request.meta.pop(PROVENANCE, None)
-            # A callback may make another request from this one, which may not be exempt.
+            # A callback may copy this request to make another one, and that one may not be exempt.
             self.identity.note(request)
             return None
         url = request.url

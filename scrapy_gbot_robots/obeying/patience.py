@@ -45,7 +45,7 @@ TRIES = 3  # An origin is gone after this many failures in a row to find a serve
 _LATELY_SECS = 10.0
 # If no server has answered since the first failure of an origin in this run, the origin is not gone
 # before this time has passed. If our own network is down, other origins fail in this time. While
-# they do, the room looks at the origin again at this interval.
+# other origins fail, the room looks at the origin again at this interval.
 _DOUBT_SECS = 2.0
 _SHORTEST_SECS = 0.1  # The room does not look at an origin again before this time has passed.
 _MOST_PORTIONS = 10_000  # The portions of at most this many origins are in memory.
@@ -60,7 +60,7 @@ class _Portion:
 
 
 class Patience:
-    """How long the requests of one crawl wait for unreachable robots.txt files.
+    """Decides how long the requests of one crawl wait for unreachable robots.txt files.
 
     Args:
         wait_secs: how long requests wait for an unreachable robots.txt, in seconds. With 0 they do
@@ -109,7 +109,7 @@ class Patience:
         return self._portions[answer.origin].left > 0 or self.is_over(answer, now)
 
     def give_up(self, answer: CachedAnswer) -> None:
-        """Count one forbidden request. The portion of its origin now has one request less left."""
+        """Count one forbidden request as a part of the portion of its origin."""
         self._portions[answer.origin].left -= 1
 
     def is_to_wait(self, answer: CachedAnswer, now: float) -> bool:

@@ -12,15 +12,15 @@ The way of a request:
    line has to wait, `_seek` takes the answer in memory, or queues the site for a look-up.
 4. `_begin_look_ups` starts the look-ups of the most urgent sites.
 5. `_answered` gets an answer, and `_settle` makes the lines ready. If the robots.txt is
-   unreachable, the site gets a date at which the room seeks an answer again.
+   unreachable, the site gets a time (`due_at`) at which the room seeks an answer again.
 6. `next` takes the ready line whose turn it is, calls `_may_go` again, and hands out the first
    request of the line, with the answer of its site.
 7. The middleware judges the request by that answer, even if the room has a newer one. A request
    may be handed out without an answer, and turn out to need one. The request then comes back once,
    with the mark `RETURNED`, and waits here. `is_subject_to_robots` is not called for it again.
 
-`Site` (lines.py) lists the states of a site. Whatever wakes up because of the room runs in a later
-turn of the event loop, so no method of the room is called while another one runs.
+`Site` (lines.py) lists the states of a site. Code that waits for the room is woken in a later turn
+of the event loop. So no method of the room is called while another one runs.
 
 A request that did not come through the scheduler has no line. It waits in the downloader
 (`answer_in_place`) for the look-up of its site. The number of these requests is not limited. If
@@ -71,7 +71,9 @@ from .patience import Patience
 from .subject import is_unchecked_sitemap, origin_of, restore
 
 LOOK_SECS = 0.1  # The clock of the room ticks at this interval.
-SERVED_SECS = 600.0  # If a request has waited for an answer, it may use the answer this long.
+# If a request has waited for an answer, it may use the answer for this time, even if the answer is
+# out of date by then.
+SERVED_SECS = 600.0
 FEWEST_AT_A_TIME = 16  # At least this many look-ups may run at the same time.
 SLOW_SECS = 4.0  # If a look-up has been late for longer than this, the log names its robots.txt.
 # A look-up that takes longer than this is late. Late look-ups do not delay other look-ups.
@@ -206,8 +208,8 @@ class Room:
         Args:
             request: the request.
             is_start: whether it is a start request. These go last among requests of equal priority.
-            step: -1 or 1. Requests with -1 go before those with 1, the newest first. Requests with
-                1 go in the order in which they came.
+            step: -1 or 1. Among requests of equal priority, those with -1 go first, the newest of
+                them before the others. Those with 1 go in the order in which they came.
         """
         has_returned = RETURNED in request.meta
         origin = None
@@ -314,7 +316,7 @@ class Room:
             self.in_place.discard(waiter)
             self._held_in_place.discard(waiter)
 
-    # What follows from the facts of a site.
+    # The states of the sites.
 
     def _place(self, line: SiteLine) -> None:
         """Make `line` ready if its first request may go on; otherwise let it wait at its site.
@@ -545,7 +547,7 @@ class Room:
         heappush(self._queued, (rank, next(self._numbers), site))
 
     def _answered(self, site: Site, answer: CachedAnswer | None) -> None:
-        """Take the answer of a look-up; None if the crawl is closing."""
+        """Take the answer of a look-up. The answer is None if the crawl is closing."""
         site.asked_at = NEVER
         self._young.pop(site, None)
         self._late.pop(site, None)
@@ -563,7 +565,7 @@ class Room:
     def _take(self, site: Site, answer: CachedAnswer) -> None:
         """Make `answer` the answer of `site`.
 
-        If requests wait for a better answer, the site gets a date at which the room looks again.
+        If requests wait for a better answer, set the time at which the room looks again (`due_at`).
         """
         now = time.monotonic()
         site.answer = answer

@@ -8,14 +8,15 @@ If a page has several rules, all of them apply. If two of them contradict each o
 restrictive one applies.
 
 Parsing a page takes long, and most pages have no robots meta tag. Therefore the first bytes of a
-page are searched for the names of crawlers, such as "robots". If there is one, the head of the page
-is parsed in small steps, up to the beginning of the body or up to `MOST_HEAD_BYTES`.
+page are searched for the names of crawlers, such as "robots". If one of the names is found, the
+head of the page is parsed in small steps, up to the beginning of the body or up to
+`MOST_HEAD_BYTES`.
 
 A link is the `href` of an `a` or `area` element, resolved against the base URL of the page, as in
 Scrapy's link extractors. The URLs of requests and links are compared in the form that Scrapy gives
 them, without their fragments.
-Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications", and its
-page on qualifying links. Where a head ends, libxml2 decides by the rules of HTML.
+Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications", and
+Google's page on qualifying links. Where a head ends, libxml2 decides by the rules of HTML.
 """
 
 from __future__ import annotations

@@ -79,9 +79,10 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
             self.crawler.stats.inc_value(f"gbot_robots/page_rules/{name}")
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
-        """Return `request`, or None to drop it, if the page asks not to follow the link to its URL.
+        """Return `request`, or None if the page asks not to follow the link to the request's URL.
 
-        The links of the page are read only if the request may have been made from one of them.
+        If the result is None, Scrapy drops the request. The links of the page are read only if the
+        request may have been made from one of them.
         """
         if (
             not isinstance(response, HtmlResponse)

@@ -102,7 +102,7 @@ class RobotsReport:
 class StartRequests:
     """Counts the start requests of a crawl, to find out whether all of them are forbidden.
 
-    When one of them has got a response, the counting ends.
+    When a start request has got a response, the counting ends.
 
     Attributes:
         forbidden: the number of forbidden start requests.

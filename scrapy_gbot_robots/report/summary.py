@@ -29,7 +29,7 @@ MOST_ORIGINS = 50_000  # Facts about at most this many origins are kept, in abou
 _MOST_REASONS = 1_000
 _BY_A_RULE = "by a rule of the robots.txt"
 
-_MOST = 5  # The summary names at most this many rules, and as many unreachable robots.txt files.
+_MOST = 5  # The summary names at most 5 rules and at most 5 unreachable robots.txt files.
 _IN_STATE = {State.RULES: "with rules"}
 _MEANS = "GBOT_ROBOTS_ACCESS_DENIED decides what that means"
 # The summary counts responses that are not a robots.txt of the site. The words for them depend on
@@ -92,7 +92,7 @@ class CrawlCounts:
         self._has_all_origins = True
 
     def count_answer(self, answer: CachedAnswer, copy: Copy | None) -> None:
-        """Keep the facts about an origin that its new answer contains.
+        """Keep the facts that a new answer contains about its origin.
 
         Args:
             answer: what the crawl has decided for the origin.
