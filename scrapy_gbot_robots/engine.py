@@ -140,8 +140,8 @@ def _parts(owner: str, kind: str, **without: str) -> list[Part]:
     Args:
         owner: the `owner` of all these parts.
         kind: the `kind` of all these parts.
-        **without: `Part.without`, by the name of the part. A part whose name depends on the version
-            of Scrapy is passed as "name_or_othername".
+        **without: each keyword is the name of a part, and each value is its `Part.without`. If the
+            name depends on the version of Scrapy, the keyword is "name_or_othername".
     """
     return [Part(owner, kind, tuple(names.split("_or_")), why) for names, why in without.items()]
 

@@ -419,7 +419,7 @@ def _read(field_name: str, row: Mapping[str, Any], settings: Words) -> Any:
         ValueError: the setting has a wrong value.
     """
     value = settings.get(_name_of(field_name))
-    # With `-s GBOT_ROBOTS_REPORT=` on the command line, a user removes the value of a setting.
+    # On the command line, `-s GBOT_ROBOTS_REPORT=` means that the setting has no value.
     if value == "" and row["default"] is None:
         return None
     if value is None:

@@ -1,8 +1,9 @@
-"""How far sitemap files are read ahead of the pages that they list.
+"""Limit how far sitemap files are read ahead of the downloads of the pages that they list.
 
-A file is read further only while few pages wait in the scheduler for their download slot, so that
-memory does not grow with the number of pages that a site lists. If several files wait for a slot,
-the file that was begun first goes on first, because its body leaves memory when it ends.
+If many pages wait in the scheduler for a download slot, no file that lists pages for this slot is
+read further. So memory does not grow with the number of pages that a site lists. If several files
+wait because of the same slot, the file that was begun first goes on first. When it has been read to
+its end, the memory of its body is freed.
 """
 
 from __future__ import annotations
@@ -16,32 +17,35 @@ from scrapy.crawler import Crawler
 from ..concurrency import pause
 from ..engine import DownloadSlots, is_backed_out, is_closing, pages_ahead
 
-# A file that is read further calls `PagesAhead.wait` again within this time, unless it has ended.
+# If `PagesAhead.wait` is not called for a file within this number of seconds, the file has probably
+# been read to its end.
 BACK_SECS = 1.0
-_LOOK_SECS = 0.02  # A file that waits looks at the number of pages at this interval.
+_LOOK_SECS = 0.02  # While a file waits, the number of waiting pages is read at this interval.
 
 
 class PagesAhead:
-    """Lets the sitemap files of one crawl wait while many pages are ahead of them.
+    """Delays reading the sitemap files of one crawl while many pages wait to be downloaded.
 
     Args:
         crawler: the crawl.
-        most: the number of pages in a download slot at which files wait. With 0 they do not wait.
+        most: if this number of pages waits for a download slot, files with pages for this slot
+            wait, too. With 0, files never wait.
     """
 
     def __init__(self, crawler: Crawler, most: int) -> None:
         self._crawler = crawler
         self._slots = DownloadSlots(crawler)
         self._most = most
-        self._files: dict[str, set[int]] = {}  # the files that wait, by slot
-        # The last file that was read further while many pages were left, and the time of that.
+        self._files: dict[str, set[int]] = {}  # the files that wait, by the key of the slot
+        # The last file that was read further although many pages were waiting, and the time at
+        # which it was read further (see `_goes_on_anyway`).
         self._went_on = (0, float("-inf"))
 
     async def wait(self, request: Request, file: int) -> bool:
         """Wait until few pages wait in the download slot of `request`.
 
-        There is no wait if the queue of the crawl is on disk or is not a queue of Scrapy, because
-        the pages then take no memory here.
+        If the queue of the crawl is on disk, or if it is not a queue of Scrapy, return at once,
+        because the waiting pages then take no memory in this process.
 
         Args:
             request: the last request that was made from the file.
@@ -70,18 +74,19 @@ class PagesAhead:
     def _may_go_on(self, request: Request, file: int, files: set[int]) -> bool:
         """Whether `file`, which is one of the `files` that wait for a slot, may be read further.
 
-        While the bodies in memory are too large in all, Scrapy downloads nothing. In that case one
-        file goes on whatever the number of pages.
+        While the total size of the bodies in memory is above Scrapy's limit, Scrapy downloads
+        nothing, so the number of waiting pages does not become smaller. One file then goes on
+        although many pages wait, because its body leaves memory when it has been read.
         """
         if is_backed_out(self._crawler) and self._goes_on_anyway(file):
             return True
         return file == min(files) and pages_ahead(self._crawler, request) < self._most
 
     def _goes_on_anyway(self, file: int) -> bool:
-        """Whether `file` is the one file that is read further while many pages are left.
+        """Whether `file` is the one file that is read further although many pages wait.
 
-        It is the file that was last read further in this way. If that file has not called `wait`
-        within BACK_SECS, it is the file that was begun first.
+        A file that was chosen for this keeps being read further. But if it has not called `wait`
+        within BACK_SECS, the waiting file that was begun first is chosen instead.
         """
         now = time.monotonic()
         last, at = self._went_on

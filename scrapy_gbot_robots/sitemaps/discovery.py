@@ -90,8 +90,8 @@ class SitemapDiscovery:
     def found(self) -> Mapping[str, list[str]]:
         """The URLs of the sitemaps that were found, by the URL of the robots.txt that lists them.
 
-        The URLs that are kept have about 16 million characters together at most. If the crawl finds
-        more, the URLs that were found first are missing.
+        In total, the URLs have at most about 16 million characters. If the crawl finds more, the
+        URLs that were found first are missing.
         """
         return {robots_url: [*urls] for robots_url, urls in self.feed.chosen.items() if urls}
 
@@ -99,8 +99,8 @@ class SitemapDiscovery:
 class SitemapFeed:
     """Chooses sitemaps from the robots.txt files of one crawl, and schedules requests for them.
 
-    A crawl has one feed. `SitemapDiscovery` uses it, or `RobotsSitemapSpider` if that is the
-    spider.
+    A crawl has one feed. If the spider is a `RobotsSitemapSpider`, the spider uses the feed. In any
+    other crawl, `SitemapDiscovery` uses it.
 
     Args:
         crawler: the crawl. If its spider has a method `sitemap_found`, this method becomes a
@@ -123,8 +123,8 @@ class SitemapFeed:
         self.may_feed = may_be_fed(crawler, settings)
         self.check = UrlCheck.of(settings, crawler.settings)
         self.chosen: dict[str, tuple[str, ...]] = {}
-        # A sitemap may be on a host outside of the spider's `allowed_domains`. They apply only to
-        # the pages that the sitemap lists.
+        # A sitemap may be on a host outside of the spider's `allowed_domains`, because these
+        # domains restrict only the pages that the sitemap lists.
         self.request_meta: dict[str, Any] = {"allow_offsite": True}
         self._chars = 0
         self.leads_on = False
@@ -249,8 +249,8 @@ class SitemapFeed:
     ) -> list[FoundSitemap]:
         """Choose sitemaps from the robots.txt of `origin`, and return the new ones.
 
-        Sitemaps that are skipped are counted if `is_fed`, or if GBOT_ROBOTS_SITEMAPS is "collect".
-        In all other crawls, the user is not interested in sitemaps.
+        Sitemaps that are skipped are counted only if `is_fed` is true, or if GBOT_ROBOTS_SITEMAPS
+        is "collect". Otherwise the user is probably not interested in sitemaps.
 
         Args:
             origin: the origin of the robots.txt.
@@ -280,9 +280,9 @@ class SitemapFeed:
                 first call for a robots.txt also logs them.
 
         Returns:
-            The sitemaps that no earlier call has chosen. Then the number of Sitemap lines for each
-            stat. The names of the stats are without `gbot_robots/sitemaps/`, for example "found" or
-            "skipped/host".
+            Two values. The first is a list of the sitemaps that no earlier call has chosen. The
+            second is a `Counter` with the number of Sitemap lines for each stat. The names of the
+            stats are without `gbot_robots/sitemaps/`, for example "found" or "skipped/host".
         """
         robots_url = origin.robots_url
         before = self.chosen.get(robots_url, ())
@@ -359,8 +359,9 @@ class SitemapFeed:
     async def _show(self, sitemap: FoundSitemap, request: Request | None) -> Request | None:
         """Send `sitemap_found` for a sitemap, and return the request to schedule.
 
-        If handlers have returned requests, this is the last of them. Otherwise it is `request`,
-        which may be None. If a handler has excluded the sitemap, return None.
+        If handlers of the signal have returned requests, return the last of these requests.
+        Otherwise return `request`, which may be None. If a handler has excluded the sitemap, return
+        None.
         """
         results = await self._crawler.signals.send_catch_log_async(
             sitemap_found,

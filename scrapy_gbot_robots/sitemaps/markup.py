@@ -26,11 +26,11 @@ NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\ufff
 # tag. Each key is the beginning of a section without its "<", and each value is its end.
 _CDATA = "![CDATA["
 _VERBATIM = {_CDATA: "]]>", "!--": "-->", "?": "?>", "!": ">"}
-# Matches a tag (group 2 is its content), or the beginning of one of these sections (group 1).
+# Matches a tag (group 2 is its content), or the beginning of a section in _VERBATIM (group 1).
 _MARKUP = re.compile(rf"<(?:({'|'.join(map(re.escape, _VERBATIM))})|([^<>]*)>)")
 _ATTRIBUTE = re.compile(r"(?<!\S)([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-# Matches the entities that are replaced. The entities of HTML are not, because in a URL such as
-# "/list?a=1&copy=2", "&copy" is not an entity.
+# Matches the entities that are replaced. It does not match the entities of HTML, because in a URL
+# such as "/list?a=1&copy=2", "&copy" is the beginning of a parameter and not an entity.
 _ESCAPE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|amp|lt|gt|quot|apos);")
 
 Attributes: TypeAlias = Mapping[str, str]
@@ -133,7 +133,7 @@ class Markup:
     def _take_text(self, end: int) -> None:
         """Read the text up to the index `end`.
 
-        If the text contains "<", which XML does not allow there, `SPOILT` replaces the text.
+        If the text contains "<", which XML does not allow in a text, `SPOILT` replaces the text.
         """
         text = self.text[self.at : end]
         if "<" in text:

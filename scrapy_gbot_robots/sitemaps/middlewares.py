@@ -73,7 +73,7 @@ async def check_request(request: Request, check: UrlCheck, timeout_secs: float) 
         return
     try:
         is_inside = await within(timeout_secs, leads_inside(request.url, finder))
-    except TimeoutError:  # An unknown address may be private.
+    except TimeoutError:  # The address is still not known, so it may be private.
         is_inside = True
     if is_inside:
         raise Skipped("skipped/private", request.url)
@@ -244,8 +244,8 @@ class SitemapDownloaderMiddleware:
         if origin_of_robots_txt(response.url) is None or not reads_sitemap(self.crawler, request):
             return response
         lines: list[str] = []
-        # If this plugin has made the request (`process_start`), and its middleware for robots.txt
-        # has made the response, the feed has already read the Sitemap lines.
+        # If this plugin has made both the request (in `process_start`) and the response (in its
+        # middleware for robots.txt), the feed has already read the Sitemap lines.
         if SITEMAP not in request.meta or ANSWERED not in response.flags:
             lines, skips = await run_in_thread(self._sitemap_lines, response)
             for skipped in skips:

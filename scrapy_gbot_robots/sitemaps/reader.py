@@ -47,7 +47,7 @@ _MOST_BARREN = 2**20
 _PIECE = 4_096  # The size of a piece in bytes. Reading a piece takes about a millisecond.
 # After this number of tags, which takes about a millisecond, the reactor runs.
 _TURN_TAGS = 256
-# The charset and the root element are searched for in this number of bytes at the beginning.
+# The charset and the root element must be in the first bytes of a file, up to this number.
 _HEAD = 8_192
 _GZIP = b"\x1f\x8b"
 _ZIPPED_PIECE = 65_536  # A gzipped file is unpacked in pieces of this size in bytes.
@@ -109,8 +109,9 @@ _ENTRIES: Mapping[str, Kinds] = {
     "rdf": _OF_RSS,
     "feed": {"entry": {"link": "loc", "updated": "lastmod", "modified": "lastmod"}},
 }
-# An element that is not in `_ENTRIES` must not set these keys of an entry. For example, the value
-# of "alternate" is a list of URLs, and an element <alternate> would set it to a text.
+# If a format does not define a child element, the name of the element becomes a key of the entry.
+# But such an element must not set one of these keys. For example, the value of "alternate" is a
+# list of URLs, and an element <alternate> would replace the list by a text.
 _TAKEN = frozenset({"loc", "lastmod", "link", "alternate"})
 
 # The following patterns match a *plain entry*, which has the usual form. Most files contain only
@@ -637,9 +638,10 @@ def _decoded(pieces: Pieces) -> Iterator[str]:
 def _charset_of(first: bytes) -> str:
     """Return the charset of a file.
 
-    The byte order mark determines the charset. Without it, the zero bytes of UTF-16 do, or the
-    declaration in the file. If the declared charset is not compatible with ASCII, such as UTF-7, it
-    is ignored. The default is UTF-8.
+    A byte order mark determines the charset. Without one, a file with the zero bytes of UTF-16 is
+    in UTF-16. For any other file, the declaration in the file determines the charset. But if the
+    declared charset is not compatible with ASCII, such as UTF-7, the declaration is ignored. The
+    default is UTF-8.
 
     Args:
         first: the first bytes of the file.

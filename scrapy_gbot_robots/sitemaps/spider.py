@@ -5,8 +5,8 @@ for the sitemaps that the robots.txt lists. The spider yields requests for pages
 sitemap. So the first pages are downloaded before a large sitemap has been read to its end.
 
 The *fate* of a sitemap or of a page is what has become of it, for example "crawled" or "forbidden".
-The spider counts the fates of pages in stats. If none of a host's sitemaps has entries, it logs
-their fates as the reason.
+The spider counts the fates of pages in stats. If none of a host's sitemaps has entries, the spider
+logs that the host has no usable sitemap, and gives the fates of the sitemaps as the reason.
 Sources: the protocol of sitemaps.org; Scrapy's SitemapSpider.
 """
 
@@ -44,15 +44,15 @@ from .reader import MAX_BYTES, SitemapEntry, SitemapReader, day_of, is_before
 from .urls import FoundSitemap, Skipped, covers, given_in, guesses_of, origins_of, scope_of
 
 # The greatest size of a sitemap that is downloaded, in bytes. It is twice the size that
-# sitemaps.org allows. If a file is somewhat too long, it is downloaded, and its first MAX_BYTES
-# bytes are read.
+# sitemaps.org allows (MAX_BYTES). So a file that is somewhat too long is still downloaded, and its
+# first MAX_BYTES bytes are read.
 MOST_DOWNLOADED = 2 * MAX_BYTES
 
 _OK = range(200, 300)
 _TROUBLE = frozenset({429, *range(500, 1000)})
 _IDLE_POLL_SECS = 0.1
-# At most this number of hosts wait for their robots.txt at the same time. While they do, the spider
-# does not read more of its list of hosts.
+# At most this number of hosts wait for the response to their robots.txt request. When this limit is
+# reached, the spider pauses before it reads the next host of its list.
 _MOST_ASKED = 100
 # After this number of requests, or after `_TURN_SECS` seconds, the spider pauses and lets the
 # reactor run. The number is small, because Scrapy needs some time to schedule each request.
@@ -64,14 +64,15 @@ _HEARD = "request_dropped response_received spider_opened spider_closed".split()
 # The fate of a sitemap that has at least one entry. Any other fate of a sitemap is a text such as
 # "lists nothing", which explains why the sitemap has no entries.
 _FOUND = ""
-# If a host has no usable sitemap, the log contains a reason. It describes at most `_MOST_TOLD`
-# sitemaps, and it has at most `_MOST_WHY` characters.
+# If a host has no usable sitemap, the spider logs a reason. The reason describes at most
+# `_MOST_TOLD` sitemaps, and has at most `_MOST_WHY` characters.
 _MOST_TOLD = 3
 _MOST_WHY = 2_000
 
-# The fates of the URLs that sitemaps list. The values are the words for them in the last line that
-# the spider logs. For each fate except "lost", the stat `gbot_robots/sitemaps/entries/FATE` has the
-# number of URLs. The URLs that none of these stats counts are "lost".
+# The fates of the URLs that sitemaps list. Each value is the description of the fate in the last
+# line that the spider logs. For each fate except "lost", the stat
+# `gbot_robots/sitemaps/entries/FATE` has the number of URLs. The URLs that none of these stats
+# counts are "lost".
 _FATES = {
     "crawled": "crawled",
     "forbidden": "forbidden",
@@ -97,11 +98,11 @@ class RobotsSitemapSpider(SitemapSpider):
 
     A subclass has a `name`, and a method `parse` or the attribute `sitemap_rules`.
 
-    The spider is a SitemapSpider of Scrapy, so it has its attributes `sitemap_rules`,
-    `sitemap_follow` and `sitemap_alternate_links` and its method `sitemap_filter`. The sitemaps in
-    `sitemap_urls` are crawled in addition to the sitemaps of the hosts. In the request for a page,
-    `request.meta[meta.LISTED]` contains the URL of the sitemap that lists the page, and the date of
-    the page's last change.
+    The class is derived from Scrapy's SitemapSpider. So the attributes `sitemap_rules`,
+    `sitemap_follow` and `sitemap_alternate_links` and the method `sitemap_filter` work as they do
+    there. The sitemaps in `sitemap_urls` are crawled in addition to the sitemaps of the hosts. In
+    the request for a page, `request.meta[meta.LISTED]` contains the URL of the sitemap that lists
+    the page, and the date of the page's last change.
 
     Attributes (of the class, or arguments `-a name=value`):
         hosts: a list of hosts, or a text with commas between hosts. A host is written as
@@ -153,7 +154,8 @@ class RobotsSitemapSpider(SitemapSpider):
         # In a resumed crawl, the duplicate filter may drop the request for a robots.txt, because an
         # earlier run has made it. Then `_request_dropped` removes the host from the set.
         self._asked: set[str] = set()
-        self._files = number()  # Each sitemap file gets the next number when reading it begins.
+        # Yields the next number for each sitemap file, in the order in which reading them begins.
+        self._files = number()
         self._first_without = ""  # The first host without a sitemap, and the reason, for the log.
 
     @classmethod
@@ -247,7 +249,8 @@ class RobotsSitemapSpider(SitemapSpider):
             if origin_of_robots_txt(url) is None:
                 yield Request(url, self._parse_sitemap, meta={**self._meta})
         for text in self._names():
-            # If the crawl is idle, no response will come, and the hosts in `_asked` stay there.
+            # If the crawl is idle, no response will come, and no host will be removed from
+            # `_asked`. So there is nothing to wait for.
             while len(self._asked) >= _MOST_ASKED and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
             self._asked.add(text)
@@ -277,8 +280,8 @@ class RobotsSitemapSpider(SitemapSpider):
             ValueError: `host` is not a valid host.
         """
         origins = origins_of(host)
-        # Usually a request waits for some time if its server does not answer. With PROBE it fails
-        # at once, so that the spider can try the second origin of the host.
+        # Usually a request waits for some time if its server does not answer. With the key PROBE,
+        # the request fails at once, so that the spider can try the second origin of the host.
         return Request(
             origins[number].robots_url,
             callback=self._parse_robots_txt,
@@ -364,9 +367,10 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> Iterator[Request]:
         """Record the fate of a sitemap that a robots.txt lists.
 
-        When the first sitemap of a host with entries is recorded, the host is counted as "listed".
-        When the last sitemap of the host is recorded, and none of them has entries, the request for
-        the first guess is yielded. It is also yielded if `is_partial` is true.
+        If this is the first sitemap of its host that has entries, the host is counted as "listed".
+        If this is the last sitemap of the host, and none of the host's sitemaps has entries, yield
+        the request for the first guess. After the last sitemap, it is also yielded if `is_partial`
+        is true.
 
         Args:
             fate: `_FOUND`, or the reason why the sitemap lists nothing.
@@ -404,7 +408,8 @@ class RobotsSitemapSpider(SitemapSpider):
         """Handle a robots.txt that could not be fetched, or that is forbidden.
 
         If the host has a second origin (http after https, for example), yield the request for the
-        robots.txt of that origin. If there is no further origin, report the host.
+        robots.txt of that origin. If there is no further origin, the host is counted as
+        "unreachable" or, if the robots.txt is forbidden, as "denied".
         """
         host = failure.request.cb_kwargs["host"]
         number = failure.request.cb_kwargs["number"] + 1
@@ -420,9 +425,11 @@ class RobotsSitemapSpider(SitemapSpider):
     def _begin_guesses(
         self, host: str, robots_url: str, status: int, listed: Mapping[str, str]
     ) -> Iterator[Request]:
-        """Yield the request for the first guess. If there are no guesses, report the host.
+        """Yield the request for the first guess.
 
-        A guess is a path of `sitemap_guess` at which the host may have a sitemap.
+        A guess is a path of `sitemap_guess` at which the host may have a sitemap. If there are no
+        guesses, and the robots.txt lists no sitemap that has entries, the host is counted as a host
+        without a sitemap.
 
         Args:
             host: the host as the user wrote it.
@@ -446,8 +453,8 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> Iterator[Request]:
         """Yield the request for the next guess.
 
-        If no guess is left, and the robots.txt lists no sitemap that has entries, report the host
-        as a host without a sitemap.
+        If no guess is left, and the robots.txt lists no sitemap that has entries, the host is
+        counted as a host without a sitemap.
 
         Args:
             host: the host as the user wrote it.
@@ -629,8 +636,8 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> list[Request]:
         """Return the requests for the URLs of an entry.
 
-        An entry may have several URLs with `sitemap_alternate_links`. If its last change was before
-        `sitemap_since`, the list is empty.
+        With `sitemap_alternate_links`, an entry may have several URLs. If the last change of the
+        entry was before `sitemap_since`, the list is empty.
         """
         locs = [entry["loc"]]
         if self.sitemap_alternate_links:
@@ -730,13 +737,12 @@ class _Tally:
         self._crawler = crawler
         self._file = file
         self.numbers: Counter[str] = Counter()
-        # The keys of the following three are values of `Skipped.stat`, such as "skipped/host".
-        #
-        # The numbers of skipped URLs that have not been added to the stats yet.
+        # The numbers of skipped URLs that have not been added to the stats yet, by `Skipped.stat`.
         self._new: Counter[str] = Counter()
-        # The numbers of skipped URLs that have been added to the stats.
+        # The numbers of skipped URLs that have been added to the stats, by `Skipped.stat`.
         self._skipped: Counter[str] = Counter()
-        self._first: dict[str, Skipped] = {}  # The first URL that was skipped, for the log.
+        # The first URL that was skipped for each `Skipped.stat`, for the log.
+        self._first: dict[str, Skipped] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -758,7 +764,7 @@ class _Tally:
         self._new[stat] += 1
 
     def count(self) -> None:
-        """Add the numbers to the stats, and begin to count from zero."""
+        """Add the numbers to the stats, and set them to zero."""
         for stat in self._new:
             self.numbers[f"entries/{self._first[stat].reason}"] += self._new[stat]
         for name in self.numbers:

@@ -183,10 +183,11 @@ class UrlCheck(NamedTuple):
                 returned again, and they count towards the limit GBOT_ROBOTS_MAX_SITEMAPS.
 
         Returns:
-            The sitemaps. Then the number of Sitemap lines for each stat, such as "found",
-            "duplicate" or a key of `RULES`. Then a text about the first line that was skipped, or
-            "". The stat "found" counts each line with a valid URL that no earlier line has. It also
-            counts a sitemap that is skipped because of its host, or because of the limit.
+            Three values. The first is the list of sitemaps. The second is a `Counter` with the
+            number of Sitemap lines for each stat, such as "found", "duplicate" or a key of `RULES`.
+            The stat "found" counts each line with a valid URL that no earlier line has, even if the
+            sitemap is skipped because of its host or because of the limit. The third value
+            describes the first line that was skipped; it is "" if no line was skipped.
         """
         chosen: list[FoundSitemap] = []
         counts: Counter[str] = Counter()
@@ -233,9 +234,9 @@ class UrlCheck(NamedTuple):
                 If `file_url` is "", a relative URL counts as malformed.
 
         Returns:
-            The absolute URL before it is encoded. Then the URL to request, which is
-            percent-encoded, with its host in punycode and without user and password. Then the
-            origin.
+            Three values. The first is the absolute URL before it is encoded. The second is the URL
+            to request, which is percent-encoded, has its host in punycode, and contains no user and
+            no password. The third is the origin of the URL.
 
         Raises:
             Skipped: the crawl must not follow the URL. There are three possible reasons: it is not
@@ -412,7 +413,8 @@ def origins_of(text: str) -> tuple[Origin, ...]:
         return (Origin.of(text),)
     https = Origin.of(f"https://{text}")
     http = Origin.of(f"http://{text}")
-    if str(https.port).endswith("443"):  # The default port of https is 443. 8443 is common, too.
+    # The default port of https is 443, and many servers use 8443 for https.
+    if str(https.port).endswith("443"):
         return https, http
     return http, https
 

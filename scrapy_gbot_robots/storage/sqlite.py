@@ -133,8 +133,8 @@ class SqliteStorage(Storage):
     Args:
         path: the path of the file. If the file or its directory does not exist, it is created.
         max_body: if the robots.txt in an entry has more bytes than this, the entry is not returned.
-        creates: whether tables are created in a file that has none, and a new file in place of a
-            broken one. If False, such files are not touched, and StorageError is raised.
+        creates: if True, tables are created in a file that has none, and a broken file is replaced
+            by a new file. If False, such a file is not changed, and StorageError is raised.
 
     Raises:
         ForeignFileError: the file does not have the application ID of this plugin.
@@ -282,7 +282,7 @@ class SqliteStorage(Storage):
 
         Raises:
             ForeignFileError: the file has tables or the application ID of another program.
-            StorageError: the file has no tables, and none are to be created.
+            StorageError: the file has no tables, and `creates` is False.
             sqlite3.Error: the tables cannot be created.
         """
         application_id, tables = connection.execute(_WHAT_IT_IS).fetchone()
@@ -297,14 +297,16 @@ class SqliteStorage(Storage):
         # until the other process has finished.
         with _alone(self._path):
             connection.executescript(_SCHEMA)
-            self._inode = _inode_of(self._path)  # A new file has been created by this script.
+            # If there was no file, `executescript` has created it, so its inode is known only now.
+            self._inode = _inode_of(self._path)
 
     def _set_aside(self, error: Exception) -> None:
         """Rename the broken file, unless another process has already replaced it.
 
         Raises:
             ForeignFileError: the file does not have the application ID of this plugin.
-            Exception: no file is to be created, so the broken one stays. This is `error`.
+            Exception: `creates` is False, so the broken file is not replaced. The exception is
+                `error`.
         """
         # SQLite must close the file before `_is_ours` opens and closes it. When a process closes a
         # file, the operating system releases all locks of the process on that file, also the locks
