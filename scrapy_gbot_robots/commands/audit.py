@@ -254,7 +254,10 @@ class _Audit:
                 self._take_sitemaps(urls, (robots or [await self._by_host(urls, files)])[0])
 
     async def _versions(self, files: RobotsFiles | None) -> list[Decisions]:
-        """Return the decision on each version of the robots.txt. The new version comes first."""
+        """Return the decision on each version of the robots.txt, the new version first.
+
+        A decision is rules, full allow or full disallow.
+        """
         names = self._options.versions
         sites: dict[str, RobotsState] = {}
         if files is not None:

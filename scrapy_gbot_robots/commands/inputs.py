@@ -97,12 +97,12 @@ def origin_of(text: str) -> Origin:
 def crawlers_named(texts: list[str] | None, world: World, err: Terminal) -> list[NamedUserAgent]:
     """Return the crawlers that the option `--user-agent` names, without duplicates.
 
-    Without this option, return the crawler of `world`.
+    Without this option, return the crawler that the settings in `world` name.
 
     Args:
         texts: the values of the option, with commas between names; None without the option. A text
             with a parenthesis is one User-Agent header.
-        world: the world of the sub-command.
+        world: the object with the settings of the sub-command.
         err: the stream for notes. A note is written if only a part of a name is read, or if a name
             resembles the name of a well-known crawler.
 
@@ -174,9 +174,11 @@ def opened(path: str, hint: str = "") -> AbstractContextManager[Any]:
 def versions(names: Sequence[str], world: World, err: Terminal) -> list[RobotsFile | RobotsState]:
     """Return the versions of a robots.txt that a user has named.
 
+    A version is a robots.txt in a file, or the robots.txt of a site.
+
     Args:
         names: for each version, the path of a file, a URL of a site, or "-" for standard input.
-        world: the world of the sub-command.
+        world: the object that fetches files, with the settings of the sub-command.
         err: the stream for notes. A note is written if a file does not look like a robots.txt, or
             if everything on a site is allowed because the server sent no rules.
 

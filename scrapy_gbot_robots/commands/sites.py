@@ -47,7 +47,7 @@ class RobotsState(NamedTuple):
 
     @property
     def copy(self) -> Copy:
-        """The copy on which the decision is based; an empty copy if there is none."""
+        """The response on which the decision is based; an empty `Copy` if there is none."""
         return self.decision.copy or _NO_COPY
 
     @property

@@ -127,7 +127,8 @@ class Front:
 
     _room: Room | None = None  # None if the crawl does not obey robots.txt, or is not open.
     _crawler: Any = None
-    _most_usable = 0  # The front takes no more requests while it holds this many usable ones.
+    # The front takes no more requests while it holds this many that can go on now or soon.
+    _most_usable = 0
     _look_ahead = 0  # The front holds this many requests, even if one of them can go on.
     # The download slots of the requests in Scrapy's queue on disk, if the queue is divided by slot.
     _slots_on_disk: Collection[str] = ()
@@ -246,8 +247,8 @@ class Front:
         """Return the next request that need not wait; None if there is none now.
 
         To find one, the front moves requests from the user's scheduler into the room, for at most
-        `PULL_SECS`. If the room holds far too many usable requests, the front first gives some of
-        them back to the scheduler.
+        `PULL_SECS`. If the room holds far too many requests that can go on, the front first gives
+        some of them back to the scheduler.
         """
         room = self._holding()
         # If a crawl is asked to stop before its engine runs, Scrapy never closes the scheduler. The
@@ -362,10 +363,10 @@ class Front:
         return getattr(self._theirs, "close", _do_nothing)(reason)
 
     def _give_back_surplus(self, room: Room) -> None:
-        """Give usable requests back to the scheduler until the room holds `_most_usable` of them.
+        """Give requests that can go on back to the scheduler.
 
-        If the scheduler fails, the other requests stay in the room, and the scheduler is called
-        again later.
+        The room keeps only `_most_usable` of these requests. If the scheduler fails, the other
+        requests stay in the room, too, and the scheduler is called again later.
         """
         for request in room.take_surplus(self._most_usable):
             if not self._give_back(request):

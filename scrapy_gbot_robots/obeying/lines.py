@@ -169,7 +169,7 @@ class Sites(dict["Origin | None", Site]):
 
 
 class Occupancy:
-    """Counts the requests in the room by the standing of their site.
+    """Counts the requests in the room by the `Standing` of their site.
 
     It also updates the stats `gbot_robots/waiting` and `gbot_robots/waiting/max`.
 

@@ -47,8 +47,9 @@ from .events import CrawlEvents, tell_of, tell_of_others
 READ_IN_THREAD_BYTES = 32 * 2**10
 MOST_USER_AGENTS = 16  # One look-up reads the rules for at most this many user agents.
 _REFRESH_AGAIN_SECS = 10.0  # The shortest time between two refreshes of an answer in use.
-# While another process has the lease, this process asks the storage again and again, with pauses.
-# Each pause is twice as long as the pause before, from the first of these times up to the second.
+# While another process has the lease of an origin (the right to fetch its robots.txt), this process
+# asks the storage again and again, with pauses. Each pause is twice as long as the pause before,
+# from the first of these times up to the second.
 _FIRST_POLL_SECS = 0.05
 _LONGEST_POLL_SECS = 1.0
 
@@ -274,10 +275,11 @@ class Lookup:
     # One fetch for all processes that share a storage.
 
     async def _entry(self, pending: PendingLookup) -> tuple[Entry, Source]:
-        """Return a good entry from the storage, or from a fetch by this or another process.
+        """Return an entry for the origin that is not out of date, and its source.
 
-        A refresh ahead of time fetches the file even if the stored entry is good. But if another
-        process has the lease, the refresh returns the stored entry.
+        The entry was in the storage, or comes from a fetch by this or another process. A refresh
+        ahead of time fetches the file even if the stored entry is good. But if another process has
+        the lease (the right to fetch the file), the refresh returns the stored entry.
         """
         origin = str(pending.origin)
         is_good = partial(self._is_good, ahead=pending.then is None)
@@ -302,10 +304,10 @@ class Lookup:
     async def _fetch(
         self, origin: Origin, entry: Entry | None, request: Request
     ) -> tuple[Entry, Source]:
-        """Fetch a robots.txt; return the new entry, which replaces the stored `entry`.
+        """Fetch a robots.txt; return the new entry for the storage, and `Source.FETCHED`.
 
-        The new entry is stored, and the lease that `StorageClient.find` has taken ends. If this
-        method is cancelled, `StorageClient.close` ends the lease.
+        The new entry replaces `entry` in the storage, and the lease that `StorageClient.find` has
+        taken ends. If this method is cancelled, `StorageClient.close` ends the lease.
 
         Three outcomes concern this crawl alone and are not stored: a middleware of the project has
         dropped the request, the project's own `Fetcher` has failed, or a proxy may have denied the

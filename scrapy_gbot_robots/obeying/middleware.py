@@ -272,7 +272,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     ) -> tuple[Verdict, Preferences]:
         """Return the verdict of `answer` on `url`, and the site's preferences about the page.
 
-        If the crawl has no purposes, it needs no preferences. The result then has `NOTHING_SAID`.
+        If the crawl has no purposes (GBOT_ROBOTS_PURPOSES), it needs no preferences, and the result
+        has `NOTHING_SAID` in their place.
         """
         preferences = NOTHING_SAID
         if self._preferences is not None:
@@ -481,9 +482,10 @@ def identity_of(crawler: Crawler) -> CrawlerIdentity | None:
 
 
 def _provenance(answer: CachedAnswer, verdict: Verdict) -> dict[str, Any]:
-    """Return the provenance of an allowed request, as `meta.PROVENANCE` describes it.
+    """Return which robots.txt and which line of it have allowed a request.
 
-    If GBOT_ROBOTS_PROVENANCE is on, the caller stores the provenance in the meta of the request.
+    `meta.PROVENANCE` describes the fields of this provenance. If GBOT_ROBOTS_PROVENANCE is on, the
+    caller stores the provenance in the meta of the request.
     """
     fetched = line = None
     if answer.fetched_at is not None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .answer import CachedAnswer
 
 GIVEN_UP = 64  # the number of requests in a portion
-DEAD_AFTER = 5  # After this many waits, an unreachable origin is dead.
+DEAD_AFTER = 5  # An origin is dead when it has been unreachable for five times the wait.
 TRIES = 3  # An origin is gone after this many failures in a row to find a server.
 
 # If no server was found for one origin, the reason may be that our own network is down. Therefore,
@@ -53,9 +53,9 @@ _MOST_PORTIONS = 10_000  # The portions of at most this many origins are in memo
 
 @dataclass(slots=True)
 class _Portion:
-    """How many requests of an origin may still be forbidden, before its next portion begins."""
+    """Up to `GIVEN_UP` requests of an origin that may be forbidden without another wait."""
 
-    left: int = 0
+    left: int = 0  # how many of these requests may still be forbidden
     next_at: float = 0.0  # the earliest time at which the next portion begins
 
 
@@ -81,9 +81,10 @@ class Patience:
     def note(self, answer: CachedAnswer, now: float) -> None:
         """Record a new answer of an origin.
 
-        If the robots.txt is unreachable, and a wait has passed since the last portion of the origin
-        began, the next portion begins. If no server was found, the origin is recorded for
-        `is_gone`. If the robots.txt is not unreachable, the portion of the origin is forgotten.
+        If the robots.txt is unreachable, a new portion of the origin's requests may be forbidden,
+        unless less than one wait has passed since the last portion began. If the robots.txt is
+        reachable again, the portion is forgotten. If no server was found, this is recorded for
+        `is_gone`.
         """
         portion = self._portions[answer.origin]
         if now >= portion.next_at:
@@ -101,23 +102,26 @@ class Patience:
     def gives_up(self, answer: CachedAnswer, now: float) -> bool:
         """Whether the next request that waits for the origin is forbidden.
 
-        It is forbidden if the origin is dead or gone, or if the wait is over and the portion is not
-        used up.
+        It is forbidden if the origin is dead or gone. It is also forbidden if the wait is over, and
+        fewer than `GIVEN_UP` requests of the present portion were forbidden so far.
         """
         if self.is_to_wait(answer, now):
             return False
         return self._portions[answer.origin].left > 0 or self.is_over(answer, now)
 
     def give_up(self, answer: CachedAnswer) -> None:
-        """Count one forbidden request as a part of the portion of its origin."""
+        """Count a request that is forbidden as a part of the present portion of its origin."""
         self._portions[answer.origin].left -= 1
 
     def is_to_wait(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether all requests of the origin still wait, so that no portion is forbidden yet."""
+        """Whether all requests of the origin still wait, so that none of them is forbidden yet."""
         return now < self._decided_at(answer) and not self.is_over(answer, now)
 
     def is_over(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether the origin is dead or gone. If so, no request waits for it any more."""
+        """Whether the origin is dead (unreachable for five waits) or gone (without a server).
+
+        If so, no request waits for its robots.txt any more.
+        """
         return now >= self._dead_at(answer) or self.is_gone(answer, now)
 
     def is_gone(self, answer: CachedAnswer, now: float) -> bool:
@@ -154,8 +158,8 @@ class Patience:
     def _decided_at(self, answer: CachedAnswer) -> float:
         """Return the time from which on requests of the origin may be forbidden.
 
-        This is the time of the first look-up after one wait. But if that look-up would come later
-        than after two waits, the result is the end of the first wait.
+        This is the time of the first look-up after the wait. But if that look-up would come later
+        than after twice the wait, the result is the end of the wait.
         """
         end = answer.since + self._wait_secs
         if answer.asked_at < end <= answer.ask_again_at <= end + self._wait_secs:

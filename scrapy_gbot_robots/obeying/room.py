@@ -194,8 +194,8 @@ class Room:
     def _is_to_wait(self, answer: CachedAnswer, request: Request) -> bool:
         """Whether `request` waits for a better answer than `answer`.
 
-        When the wait is over, the requests of an origin are forbidden in portions (patience.py).
-        The others wait for the next portion, or until the host is dead or gone.
+        When the wait is over, the requests of an origin are forbidden in portions of 64 requests
+        (patience.py). The others wait for the next portion, or until the host is dead or gone.
         """
         is_waited_for = answer.is_waited_for(request)
         return is_waited_for and not self._patience.gives_up(answer, time.monotonic())

@@ -33,8 +33,8 @@ _MOST = 5  # The summary names at most 5 rules and at most 5 unreachable robots.
 _IN_STATE = {State.RULES: "with rules"}
 _MEANS = "GBOT_ROBOTS_ACCESS_DENIED decides what that means"
 # The summary counts responses that are not a robots.txt of the site. The words for them depend on
-# the kind of response. A response of the kind NONE is counted only if it denies access to the
-# robots.txt.
+# the kind of response. A response without a file (of the kind NONE) is counted only if it denies
+# access to the robots.txt.
 _NO_ROBOTS_TXT = {
     Kind.NONE: f"by HTTP {', '.join(map(str, REFUSALS))}; {_MEANS}",
     Kind.WALL: f"of bot walls, not of the sites; {_MEANS}",
@@ -56,7 +56,7 @@ class ForbiddingRule(NamedTuple):
 
 
 class OriginRow(NamedTuple):
-    """The facts about an origin, from its newest answer.
+    """The facts about an origin, from the newest answer that the crawl has for this origin.
 
     Attributes:
         state: "with rules", "full allow" or "full disallow".
@@ -107,7 +107,7 @@ class CrawlCounts:
         instead = ""
         cause = None
         if copy is not None:
-            # A response of the kind NONE is mentioned only if it denies access to the robots.txt.
+            # A response without a file (NONE) is mentioned only if it denies access to the file.
             if copy.kind is not Kind.NONE or copy.status in REFUSALS:
                 instead = _NO_ROBOTS_TXT.get(copy.kind, "")
             if copy.url != answer.origin.robots_url:
