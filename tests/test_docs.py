@@ -254,9 +254,12 @@ def test_unit_test_of_a_spider_passes_as_shown(tmp_path: Path) -> None:
     shown = blocks(HOME / "docs" / "run-it.md", "python")
     (test,) = (block.text for block in shown if block.text.startswith("# test_shop.py"))
     (tmp_path / "test_shop.py").write_text(test)
+    (tmp_path / "scrapy.cfg").touch()
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:twisted", "test_shop.py"]
     done = run(command, tmp_path, {**os.environ, "PYTHONPATH": str(HOME)})
     assert "2 passed" in done.stdout, done.stdout
+    # Otherwise the next crawl of this project would obey the rules of the test.
+    assert not (tmp_path / ".scrapy" / "gbot_robots").exists()
 
 
 EXAMPLES = [block for page in PAGES for block in blocks(page, "python") if block.engine]
