@@ -239,7 +239,7 @@ class CrawlEvents:
                 )
             else:
                 more.append(
-                    f"Its requests wait up to {secs:g} s for a retry "
+                    f"Its requests wait about {secs:g} s for a retry "
                     "(GBOT_ROBOTS_UNREACHABLE_WAIT_SECS)"
                 )
         if self._crawler.settings.getbool("HTTPCACHE_ENABLED"):

@@ -142,7 +142,7 @@ async def test_requests_held_in_an_outage_go_on_after_it(caplog: pytest.LogCaptu
     url = site.url("/robots.txt")
     assert [each.getMessage() for each in caplog.records if each.name.endswith(".events")] == [
         f"Could not fetch {url} (HTTP 503): for now, no page of this site is crawled "
-        "(GBOT_ROBOTS_UNREACHABLE = 'google'). Its requests wait up to 600 s for a retry "
+        "(GBOT_ROBOTS_UNREACHABLE = 'google'). Its requests wait about 600 s for a retry "
         "(GBOT_ROBOTS_UNREACHABLE_WAIT_SECS)",
         f"{url} answers again",
     ]
