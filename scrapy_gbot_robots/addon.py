@@ -34,13 +34,13 @@ COMPONENTS = (
     ("EXTENSIONS", RobotsRecord, 0),  # This one does nothing unless GBOT_ROBOTS_RECORD is set.
     ("EXTENSIONS", RobotsReport, 0),
     ("EXTENSIONS", SitemapDiscovery, 0),
-    # This middleware does nothing unless GBOT_ROBOTS_PAGE_RULES is True.
+    # PageRulesMiddleware does nothing unless GBOT_ROBOTS_PAGE_RULES is True.
     ("SPIDER_MIDDLEWARES", PageRulesMiddleware, 940),
-    # The highest position is nearest to the spider, so this middleware gets the spider's requests
-    # first. If it drops a request, the other spider middlewares do not get the request.
+    # SitemapSpiderMiddleware has the highest position, so it is nearest to the spider. If it drops
+    # a request of the spider, the other spider middlewares do not get the request.
     ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),
-    # The middlewares that retry, redirect or forbid requests have higher positions, so they are
-    # nearer to the downloader than this middleware.
+    # SitemapDownloaderMiddleware is nearer to the engine than the middlewares that retry, redirect
+    # or forbid requests.
     ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),
 )
 

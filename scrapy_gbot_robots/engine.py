@@ -75,16 +75,17 @@ _FETCH_FEW_PAGES = ("scrapy.commands.check", "scrapy.commands.fetch", "scrapy.co
 # exchange can stop the download of this request.
 LISTENER = "gbot_robots_listener"
 
-# These download handlers of Scrapy open at most CONCURRENT_REQUESTS connections. There are two more
-# differences from Scrapy's default handler. If no header of a response marks the end of the body,
-# they do not add the flag "partial" to the response. If a header marks it, they keep the header.
+# The download handlers of Scrapy that open at most CONCURRENT_REQUESTS connections. There are two
+# more differences from Scrapy's default handler. If no header of a response marks the end of the
+# body, they do not add the flag "partial" to the response. If a header marks the end, they keep the
+# header.
 _BOUNDED = {"AiohttpDownloadHandler", "HttpxDownloadHandler"}
 
 _NO_PART = object()
 _USER_AGENT = b"User-Agent"
 
-# All requests have this slot key if the slots are not known. It is not a valid host, so no real
-# slot has it.
+# The slot key of all requests if the slots are not known. It is not a valid host, so no real slot
+# has this key.
 _ONLY_SLOT = "*"
 
 
@@ -713,7 +714,7 @@ def sitemap_callback(spider: SitemapSpider) -> Callable[..., Any]:
 
 def follows_sitemap(spider: SitemapSpider, url: str) -> bool:
     """Whether a pattern in the spider's `sitemap_follow` matches `url`, the URL of a sitemap."""
-    # Scrapy stores the compiled patterns in this attribute.
+    # Scrapy stores the compiled patterns in the attribute `_follow`.
     patterns = getattr(spider, "_follow", None)
     if patterns is None:
         patterns = map(re.compile, spider.sitemap_follow)

@@ -54,39 +54,40 @@ or its link asks crawlers not to follow the link ("nofollow"). It has an effect 
 
 # The keys below are for the plugin's own classes.
 
-# This is a flag in `response.flags`. If a spider requests a robots.txt that the crawl already has,
-# the plugin returns a response with this flag, and does not fetch the file again. The response has
-# a second flag, which is the state of the robots.txt: "full allow", "full disallow" or "rules".
+# A flag in `response.flags`. If a spider requests a robots.txt that the crawl already has, the
+# plugin does not fetch the file again, and returns a response with this flag. The response has a
+# second flag, which is the state of the robots.txt: "full allow", "full disallow" or "rules".
 ANSWERED = "gbot_robots"
 
-# This key is True in a spider's request for a robots.txt that should fail at once if the server
-# does not answer. Without this key, the request would wait, and the plugin would try the server
-# again.
+# A meta key. It is True in a spider's request for a robots.txt that should fail at once if the
+# server does not answer. Without this key, the request would wait, and the plugin would try the
+# server again.
 PROBE = "gbot_robots_probe"
 
-# This key is True in a request for a page that `RobotsSitemapSpider` has found in a sitemap. When
-# the spider counts whether the page was crawled or forbidden, for example, it removes the key. So
-# the page is counted once, even if the spider's code copies the meta to a new request.
+# A meta key. It is True in a request for a page that `RobotsSitemapSpider` has found in a sitemap.
+# When the spider counts whether the page was crawled or forbidden, for example, it removes the key.
+# So the page is counted once, even if the spider's code copies the meta to a new request.
 UNCOUNTED = "_gbot_robots_uncounted"
 
-# This key is in a request that the plugin has given back to the scheduler. The plugin sets
+# A meta key of a request that the plugin has given back to the scheduler. The plugin sets
 # `dont_filter` of this request to True, and stores the previous value of `dont_filter` under this
 # key. The key is removed when the request leaves the scheduler again.
 RETURNED = "_gbot_robots_returned"
 
-# This key is in a request for a sitemap file whose URL has passed all checks. The value is this
-# URL. After a redirect, the URL of the new request differs from the value, so the middlewares check
-# the new URL.
+# A meta key of a request for a sitemap file whose URL has passed all checks. The value is this URL.
+# After a redirect, the URL of the new request differs from the value, so the middlewares check the
+# new URL.
 CHECKED = "_gbot_robots_checked"
 
-# The following keys are in a request only between the engine and the downloader. If a middleware
-# makes a new request from this request, for example for a redirect, the new request has the keys,
-# too. The keys are removed before the spider gets the response.
+# The following meta keys are in a request only between the engine and the downloader. If a
+# middleware makes a new request from this request, for example for a redirect, the new request has
+# the keys, too. The keys are removed before the spider gets the response.
 #
-# The User-Agent header or product token for which the request was first checked.
+# The key for the User-Agent header or product token for which the request was first checked.
 JUDGED_AS = "_gbot_robots_judged_as"
-# The key of the download slot, if the user has not chosen the slot. "" means that the downloader
-# has not chosen it yet.
+# The key for the name of the download slot, if the user has not chosen the slot. The value "" means
+# that the downloader has not chosen the slot yet.
 OWN_SLOT = "_gbot_robots_slot"
-# A dict with the user's values of the meta keys that the plugin has changed in this request.
+# The key for a dict that contains the user's values of all meta keys that the plugin has changed in
+# the request.
 OWN_META = "_gbot_robots_own_meta"

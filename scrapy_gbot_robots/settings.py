@@ -88,8 +88,8 @@ def _whole_number(value: object) -> int:
 
 # On a command line, every value is a text. The user may write "True", "true" or "TRUE".
 _FLAGS = {"true": True, "false": False, "1": True, "0": False}
-# The seconds that these values of GBOT_ROBOTS_CRAWL_DELAY mean. Any other value is read as a
-# number, so "1" means one second and not True.
+# The seconds that the values True and False of GBOT_ROBOTS_CRAWL_DELAY mean. Any other value is
+# read as a number, so "1" means one second and not True.
 _LONGEST_DELAYS = {"true": 60.0, "false": 0.0}
 
 
@@ -215,14 +215,14 @@ def sqlite_by_storage(_: Words) -> None:
     """
 
 
-# The user has set GBOT_ROBOTS_SQLITE_PATH to the URL of a Redis.
+# The advice for a user who has set GBOT_ROBOTS_SQLITE_PATH to the URL of a Redis.
 _USE_REDIS = (
     '. This is the URL of a Redis: set GBOT_ROBOTS_STORAGE to "redis" and GBOT_ROBOTS_REDIS_URL to '
     "the URL"
 )
 _DOTTED_PATH = re.compile(r"\w+(?:\.\w+)+")
-# A value of GBOT_ROBOTS_STORAGE with one of these endings is the name of a file. The user has
-# probably confused the setting with GBOT_ROBOTS_SQLITE_PATH.
+# Endings of the names of database files. If the value of GBOT_ROBOTS_STORAGE has one of them, the
+# user has probably confused the setting with GBOT_ROBOTS_SQLITE_PATH.
 _DATABASES = (".sqlite", ".sqlite3", ".db")
 
 
@@ -450,12 +450,13 @@ def is_enabled(settings: Words) -> bool:
 
 
 class _Need(NamedTuple):
-    """Describes with which values of a second setting a setting has no effect.
+    """The second setting that a setting needs to have an effect.
 
     Attributes:
-        other: the field of the second setting.
-        useless: the values of the second setting with which the first has no effect.
-        example: a value with which it has an effect, for the log.
+        other: the field name of the second setting.
+        useless: the values of the second setting with which the first setting has no effect.
+        example: a value of the second setting with which the first setting has an effect, as a text
+            for the log.
     """
 
     other: str
@@ -463,7 +464,9 @@ class _Need(NamedTuple):
     example: str
 
 
-# A storage of the user's own class is in no row, because the class may read these settings.
+# The settings that need a second setting, by field name. With a storage of a user's own class, the
+# settings of Redis and SQLite may have an effect, because the class may read them. So no row
+# contains such a storage.
 _NEEDS = {
     "page_rules_drop": _Need("page_rules", (False,), "True"),
     "purposes_action": _Need("purposes", ((),), '["train-ai"], for example'),
@@ -486,16 +489,22 @@ def mistakes(settings: Words) -> Iterator[str]:
             yield f"unknown setting {name}: ignored. {_instead(end, field_names)}"
     for field_name, need in _NEEDS.items():
         if settings.get(_name_of(field_name)):
-            with suppress(ValueError):  # Wrong values are reported elsewhere.
+            with suppress(ValueError):  # `GbotSettings.of` reports wrong values.
                 yield from _lack(field_name, need, settings)
 
 
 def _lack(field_name: str, need: _Need, settings: Words) -> Iterator[str]:
-    """Yield a sentence if a setting has no effect because it lacks what it needs.
+    """Yield a sentence if a setting has no effect because of the value of a second setting.
 
-    There is no sentence if the second setting is switched off on purpose. That is so if its value
-    has a higher priority, for example because it is from the command line, and the setting from the
-    project. It is also so if the user has written out the default of the setting.
+    In two cases nothing is yielded, because the user probably knows that the setting has no effect.
+    The second setting has a higher priority, for example because it is from the command line, and
+    the first setting is in the project's settings. Or the value of the first setting is its
+    default.
+
+    Args:
+        field_name: the field name of the first setting.
+        need: the second setting that the first setting needs.
+        settings: the user's settings.
 
     Raises:
         ValueError: one of the two settings has a wrong value.
@@ -519,7 +528,7 @@ def _lack(field_name: str, need: _Need, settings: Words) -> Iterator[str]:
 
 
 def _priority(name: str, settings: Words) -> int:
-    """Return the priority of a setting. Scrapy's `Settings` have priorities, a dict has none."""
+    """Return the priority of a setting in Scrapy's `Settings`; 0 if `settings` is a dict."""
     priority_of: Callable[[str], int | None] = getattr(settings, "getpriority", lambda _: 0)
     return priority_of(name) or 0
 
@@ -539,7 +548,8 @@ def _instead(end: str, field_names: Iterable[str]) -> str:
     return f"To switch the add-on off, set {_name_of('enabled')} = False"
 
 
-# The settings of the crawls whose mistakes were logged, by their `id`. Settings are not hashable.
+# The settings of the crawls for which `warn_of_mistakes` was called. The keys are their `id`,
+# because Scrapy's settings are not hashable.
 _told: WeakValueDictionary[int, BaseSettings] = WeakValueDictionary()
 
 

@@ -83,7 +83,7 @@ NEVER_SENT = (
 )
 
 PROXY_HEADER = "Proxy-Authorization"
-# Under this meta key, Scrapy's HttpProxyMiddleware stores the proxy for which it made the
+# The meta key under which Scrapy's HttpProxyMiddleware stores the proxy for which it has made the
 # Proxy-Authorization header. If the request has a different proxy later, the middleware drops the
 # header.
 AUTHORISED = "_auth_proxy"
@@ -91,19 +91,19 @@ AUTHORISED = "_auth_proxy"
 _NAMES = {
     Failure.DNS: "CannotResolveHostError DNSLookupError",
     Failure.REFUSED: "ConnectionRefusedError DownloadConnectionRefusedError ConnectError",
-    # The last four names are from aiohttp, httpx and the module ssl. The last two are subclasses of
-    # SSLError.
+    # ServerDisconnectedError is from aiohttp, ReadError from httpx. SSLEOFError and
+    # SSLZeroReturnError are from the module ssl, and are subclasses of SSLError.
     Failure.RESET: "ConnectionLost ConnectionDone ConnectionResetError ConnectionAbortedError "
     "BrokenPipeError ServerDisconnectedError ReadError SSLEOFError SSLZeroReturnError",
     Failure.TIMEOUT: "DownloadTimeoutError TimeoutError TCPTimedOutError UserTimeoutError",
-    # The last name is from h2.
+    # InvalidBodyLengthError is from h2.
     Failure.TRUNCATED: "ResponseDataLossError _DataLoss PotentialDataLoss InvalidBodyLengthError",
     Failure.CHUNKING: "_MalformedChunkedDataError",
     Failure.TLS: "SSLError VerificationError CertificateError OpenSSL.SSL.Error",
     Failure.NO_HTTP2: "InvalidNegotiatedProtocol",  # This name is from Scrapy's HTTP/2 handler.
-    # The last three names are from h2, aiohttp and httpx.
+    # ProtocolError is from h2, BadHttpMessage from aiohttp, RemoteProtocolError from httpx.
     Failure.INVALID: "ParseError ProtocolError BadHttpMessage RemoteProtocolError",
-    # The last two names are from aiohttp and httpx.
+    # ClientHttpProxyError is from aiohttp, ProxyError from httpx.
     Failure.PROXY: "TunnelError ClientHttpProxyError ProxyError",
     Failure.CANCELLED: "DownloadCancelledError CancelledError",
     Failure.NO_HANDLER: "NotSupported UnsupportedURLSchemeError",
@@ -111,8 +111,8 @@ _NAMES = {
 _FAILURES: dict[str, Failure] = {}
 for _failure, _names in _NAMES.items():
     _FAILURES.update(dict.fromkeys(_names.split(), _failure))
-# The exceptions that an errback gets if the download of a page ends in one of these failures. Up to
-# Scrapy 2.14 they are classes of Twisted.
+# For three kinds of failures, the exception that an errback gets if the download of a page ends in
+# such a failure. Up to Scrapy 2.14, these exceptions are classes of Twisted.
 _SCRAPYS: dict[Failure, type[Exception]] = {
     Failure.DNS: getattr(exceptions, "CannotResolveHostError", twisted_errors.DNSLookupError),
     Failure.REFUSED: getattr(
@@ -120,7 +120,7 @@ _SCRAPYS: dict[Failure, type[Exception]] = {
     ),
     Failure.TIMEOUT: getattr(exceptions, "DownloadTimeoutError", twisted_errors.TimeoutError),
 }
-# The messages of these exceptions contain only the kind of failure and the URL. The outcome of the
+# The exceptions whose messages contain only the kind of failure and the URL. The outcome of the
 # fetch contains both of them anyway.
 _REDUNDANT = {
     "ConnectionRefusedError",
@@ -139,8 +139,8 @@ _NO_IPV6 = (
 # (RFC 7301 3.2). It comes only from Scrapy's HTTP/2 handler, because all other handlers also
 # offer HTTP/1.1.
 _NO_PROTOCOL = "no application protocol"
-# These failures happen before there is a connection. If the request has a proxy, they mean that the
-# handler could not connect to the proxy.
+# The failures that happen before there is a connection. If the request has a proxy, they mean that
+# the handler could not connect to the proxy.
 _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
 _AFTER_ACCEPTING = {Failure.TLS, Failure.RESET}
 _MOST_CAUSES = 10  # In a chain of exceptions (`__cause__`), only the first 10 are examined.

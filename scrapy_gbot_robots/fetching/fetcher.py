@@ -96,7 +96,7 @@ _OWN_META = {
     "dont_obey_robotstxt": True,
     "dont_redirect": True,
     "dont_retry": True,
-    # A truncated response is returned, with its status and the flag "dataloss".
+    # So Scrapy returns a truncated response, with the flag "dataloss", and raises no exception.
     "download_fail_on_dataloss": False,
     "download_maxsize": MOST_DOWNLOADED,
     "download_warnsize": 0,

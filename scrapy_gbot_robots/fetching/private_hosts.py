@@ -30,14 +30,14 @@ from ..concurrency import reactor
 from ..core.urls import Origin
 
 _SUFFIXES = (".localhost", ".localdomain", ".local", ".internal", ".home.arpa")
-# The last 32 bits of an address in these networks are an IPv4 address.
+# The networks of IPv6 addresses whose last 32 bits are an IPv4 address.
 _WITH_IPV4_AT_THE_END = (
     IPv6Network("::/96"),  # RFC 4291 2.5.5.1
     IPv6Network("64:ff9b::/96"),  # RFC 6052 (NAT64)
     IPv6Network("::ffff:0:0/96"),  # RFC 4291 2.5.5.2
     IPv6Network("::ffff:0:0:0/96"),  # RFC 2765 (SIIT)
 )
-# These networks are private, but some versions of Python's `ipaddress` treat them as public.
+# Private networks that some versions of Python's `ipaddress` treat as public.
 _PRIVATE = (
     IPv4Network("192.0.0.0/24"),  # RFC 6890 (protocol assignments)
     IPv4Network("224.0.0.0/4"),  # RFC 5771 (multicast)

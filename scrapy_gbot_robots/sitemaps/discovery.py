@@ -38,8 +38,8 @@ from .urls import RULES, FoundSitemap, Skipped, UrlCheck
 # `SitemapFeed.chosen` keeps URLs of sitemaps and robots.txt files with this total length at most,
 # in characters.
 _MOST_CHARS = 16 * 2**20
-# If a robots.txt is longer than this, its Sitemap lines are read in a thread, because that may take
-# milliseconds.
+# If a robots.txt has more bytes than this number, its Sitemap lines are read in a thread, because
+# reading them may take milliseconds.
 _READ_IN_THREAD_BYTES = 4 * 2**10
 
 _NOTHING_FED = (

@@ -109,9 +109,9 @@ _ENTRIES: Mapping[str, Kinds] = {
     "rdf": _OF_RSS,
     "feed": {"entry": {"link": "loc", "updated": "lastmod", "modified": "lastmod"}},
 }
-# If a format does not define a child element, the name of the element becomes a key of the entry.
-# But such an element must not set one of these keys. For example, the value of "alternate" is a
-# list of URLs, and an element <alternate> would replace the list by a text.
+# Keys of an entry with a special meaning. If a format does not define a child element, the name of
+# the element becomes a key of the entry, but not if it is one of these names. For example, the
+# value of "alternate" is a list of URLs, and an element <alternate> would replace it by a text.
 _TAKEN = frozenset({"loc", "lastmod", "link", "alternate"})
 
 # The following patterns match a *plain entry*, which has the usual form. Most files contain only

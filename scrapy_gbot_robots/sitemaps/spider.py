@@ -58,8 +58,8 @@ _MOST_ASKED = 100
 # reactor run. The number is small, because Scrapy needs some time to schedule each request.
 _TURN_REQUESTS = 5
 _TURN_SECS = 0.001
-# The spider handles these signals of Scrapy. The handler of `spider_opened` is the method
-# `_spider_opened`, and so on.
+# The signals of Scrapy that the spider handles. The handler of the signal `spider_opened` is the
+# method `_spider_opened`, and so on.
 _HEARD = "request_dropped response_received spider_opened spider_closed".split()
 # The fate of a sitemap that has at least one entry. Any other fate of a sitemap is a text such as
 # "lists nothing", which explains why the sitemap has no entries.
@@ -185,13 +185,15 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _spider_opened(self) -> None:
         """Set the attributes that need the settings: the feed, the size limit and the scope."""
         self._gbot = GbotSettings.of(self.settings)
-        warn_of_mistakes(self.settings)  # If no other part of the plugin is used, none has done it.
+        # If the crawl does not use the add-on, nothing else has logged these warnings.
+        warn_of_mistakes(self.settings)
         self._ahead = PagesAhead(self.crawler, self._gbot.sitemaps_ahead)
         discovery = self.crawler.get_extension(SitemapDiscovery)
         if discovery is None:  # GBOT_ROBOTS_SITEMAPS is "off", or the add-on is not used.
             discovery = SitemapDiscovery(self.crawler, self._gbot)
         self._feed = discovery.feed
-        # The feed uses the same dict for its requests, so the size limit applies to them as well.
+        # The feed uses the same dict `request_meta` for its own requests for sitemaps. So the size
+        # limit, which is set below, applies to these requests as well.
         self._meta = self._feed.request_meta
         of_project = self.settings.getint("DOWNLOAD_MAXSIZE") or MOST_DOWNLOADED
         self._meta["download_maxsize"] = min(of_project, MOST_DOWNLOADED)

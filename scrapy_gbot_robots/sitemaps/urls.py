@@ -62,7 +62,7 @@ _COMMON = (
     "/sitemap.txt",
 )
 
-# This object reads the public suffix list from disk when it is first used.
+# The public suffix list. It is read from disk when it is used for the first time.
 _SUFFIX_LIST = tldextract.TLDExtract(
     suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
 )

@@ -59,7 +59,8 @@ LEASE_SECS_PER_TIMEOUT = 2
 TRY_AGAIN_SECS = 30.0
 CALL_SECS = 10.0  # A call that takes longer counts as failed.
 CLOSE_SECS = 5.0  # When a crawl closes, it waits at most this long for the storage to close.
-# The number of calls that run at the same time. With a distant Redis, each call takes long.
+# At most this number of calls run at the same time. There are several, because each call takes long
+# if the storage is a distant Redis.
 THREADS = 8
 
 # The advice for an error without an `advice` of its own, by the name of the storage.

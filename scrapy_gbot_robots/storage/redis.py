@@ -57,9 +57,9 @@ _TIMEOUT_SECS = 2.0
 _CLOCKS_AGREE_SECS = 3.0  # If clocks differ by less, the reason may be the delay of the network.
 _SCAN_KEYS = 1000  # the number of keys that the server examines in one step of a scan
 
-# Redis runs a script as one atomic step. In both scripts, KEYS[1] is the key of the entry and
-# KEYS[2] the key of the lease. The script `_STORE` stores the entry ARGV[1] unless it is empty, and
-# deletes the lease if its token is ARGV[3].
+# Redis runs a script as one atomic step. In the scripts `_STORE` and `_FIND`, KEYS[1] is the key of
+# the entry and KEYS[2] the key of the lease. The script `_STORE` stores the entry ARGV[1] unless it
+# is empty, and deletes the lease if its token is ARGV[3].
 _STORE = """
     if ARGV[1] ~= "" then redis.call("SET", KEYS[1], ARGV[1], "EX", ARGV[2]) end
     if redis.pcall("GET", KEYS[2]) == ARGV[3] then redis.call("DEL", KEYS[2]) end

@@ -38,12 +38,12 @@ from .base import Storage, StorageError
 from .codec import decode, encode, most_bytes
 
 _APPLICATION_ID = 0x47425254  # "GBRT" in ASCII
-# The application ID is at this offset in a file. It has 4 bytes, the most significant byte first
+# The offset of the application ID in a file. The ID has 4 bytes, the most significant byte first
 # (sqlite.org/fileformat.html, "The Database Header").
 _APPLICATION_ID_AT = 68
-# Two triggers run these statements whenever an entry is stored. The first statement ends the lease
-# whose token is in the new row. The second deletes up to 50 old entries, which is enough because
-# only one entry is stored at a time.
+# Two statements, which triggers run whenever an entry is stored. The first statement ends the lease
+# whose token is in the new row. The second deletes up to 50 old entries. This number is enough,
+# because the statements run each time that a single entry is stored.
 _AFTER_STORING = f"""
     ON entries BEGIN
         DELETE FROM leases WHERE origin = new.origin AND token = new.token;
@@ -51,10 +51,10 @@ _AFTER_STORING = f"""
             (SELECT rowid FROM entries WHERE used < new.used - {KEEP_DAYS} LIMIT 50);
     END
 """  # noqa: S608  the number is ours
-# `used` is the day on which the entry was last stored, as the number of days since 1970. A crawl
-# that uses an entry also fetches its robots.txt again from time to time, and then stores the entry
-# again. So `used` is old only if no crawl uses the entry. With auto_vacuum, the file becomes
-# smaller when entries are deleted.
+# The tables. The column `used` is the day on which the entry was last stored, as the number of days
+# since 1970. A crawl that uses an entry also fetches its robots.txt again from time to time, and
+# then stores the entry again. So the day is long ago only if no crawl uses the entry. With
+# auto_vacuum, the file becomes smaller when entries are deleted.
 _SCHEMA = f"""
     PRAGMA auto_vacuum = FULL;
     PRAGMA journal_mode = WAL;
@@ -71,9 +71,9 @@ _SCHEMA = f"""
     COMMIT;
     PRAGMA wal_checkpoint(PASSIVE); -- This writes the application ID into the file itself.
 """
-# This query returns the application ID, and the number of tables, indexes and triggers. If another
-# process creates them at the same time, a single statement finds either all of them and the ID, or
-# nothing. Two statements could find the tables without the ID.
+# A query for the application ID and the number of tables, indexes and triggers. It is a single
+# statement, because another process may create the tables and set the ID at the same time. A single
+# statement finds either both or nothing. Two statements could find the tables without the ID.
 _WHAT_IT_IS = """
     SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id
 """
@@ -90,16 +90,16 @@ _ORIGINS = """
     SELECT rowid, origin FROM entries
     WHERE rowid > ? AND typeof(origin) = 'text' AND used >= ? ORDER BY rowid LIMIT ?
 """
-# This takes the lease of an origin if no process holds it, or if the time of the present lease is
-# over. If the present lease still has more than a day, this plugin has not made it, or the clock
-# was set back. Then it is replaced as well.
+# A statement that takes the lease of an origin if no process holds it, or if the time of the
+# present lease is over. If the present lease ends only after more than a day, this plugin has not
+# made it, or the clock was set back. Such a lease is replaced as well.
 _LEASE = """
     INSERT INTO leases (origin, token, until) VALUES (?1, ?2, ?3 + ?4)
     ON CONFLICT (origin) DO UPDATE SET token = excluded.token, until = excluded.until
     WHERE leases.until NOT BETWEEN ?3 AND ?3 + 86400
 """
-# This also deletes all leases that ended more than a day ago. They are from processes that were
-# killed before they could delete them.
+# A statement that ends a lease. It also deletes all leases whose time was over more than a day ago.
+# They are from processes that were killed before they could end them.
 _RELEASE = """
     DELETE FROM leases
     WHERE origin = ? AND token = ? OR until < CAST(strftime('%s', 'now') AS INTEGER) - 86400
@@ -107,9 +107,10 @@ _RELEASE = """
 
 _PAGE = 1000  # One statement returns at most this many origins.
 _BUSY_SECS = 5.0  # A statement waits at most this long while another process writes.
-# An exception of exactly one of these classes means that the file is broken. Python raises
-# UnicodeDecodeError if the error message of SQLite contains damaged bytes from the file. A locked
-# file or a full disk raises a subclass of DatabaseError.
+# The classes of exceptions which mean that the file is broken. The class of an exception must be
+# exactly one of them, because a locked file or a full disk raises a subclass of DatabaseError.
+# Python raises UnicodeDecodeError if the error message of SQLite contains damaged bytes from the
+# file.
 _BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)
 
 _FOREIGN = (
@@ -270,7 +271,8 @@ class SqliteStorage(Storage):
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
             self._make_tables(connection)
-            # With NORMAL, a power cut may lose the last writes, but does not damage the file.
+            # With `synchronous = NORMAL`, a power cut may undo the last writes, but does not damage
+            # the file.
             connection.execute("PRAGMA synchronous = NORMAL")
         except BaseException:
             connection.close()
