@@ -48,7 +48,7 @@ from ..storage.client import StorageClient, choice_of
 from ..storage.memory import MemoryStorage
 from .ending import CommandError
 from .sites import RobotsState
-from .spiders import without_add_on
+from .spiders import ADD_ON_PATHS, without_add_on
 from .world import RobotsFiles, SitemapSkipped, World
 
 _T = TypeVar("_T")
@@ -85,7 +85,7 @@ class ProjectWorld(World):
         yield from super().mistakes()
         settings = _settings_of(self.words)
         add_ons = settings.getdict("ADDONS")
-        if "scrapy_gbot_robots.Addon" in add_ons or Addon in add_ons:
+        if not add_ons.keys().isdisjoint((Addon, *ADD_ON_PATHS)):
             yield from without_add_on(settings.getlist("SPIDER_MODULES"))
 
 

@@ -16,8 +16,9 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-# A spider may name the add-on by its path, or by the name of the imported class.
-_ADD_ON = ("scrapy_gbot_robots.Addon", "Addon")
+ADD_ON_PATHS = ("scrapy_gbot_robots.Addon", "scrapy_gbot_robots.addon.Addon")
+# A spider may name the add-on by a path, or by the name of the imported class.
+_ADD_ON = (*ADD_ON_PATHS, "Addon")
 
 
 def without_add_on(modules: Iterable[str]) -> Iterator[str]:

@@ -21,6 +21,7 @@ OTHER, OURS = '"scrapy_zyte_api.Addon": 500', '"scrapy_gbot_robots.Addon": 500'
     row("annotated", 'custom_settings: dict = {"ADDONS": {}}', True),
     row("ours", f'custom_settings = {{"ADDONS": {{{OURS}}}}}', False),
     row("both", f'custom_settings = {{"ADDONS": {{{OTHER}, {OURS}}}}}', False),
+    row("other-path", 'custom_settings = {"ADDONS": {"scrapy_gbot_robots.addon.Addon": 1}}', False),
     row("class", 'custom_settings = {"ADDONS": {Addon: 500}}', False),
     row("module", 'custom_settings = {"ADDONS": {gbot.Addon: 500}}', False),
     row("merged", f'custom_settings = {{"ADDONS": {{**ADDONS, {OTHER}}}}}', False),
@@ -45,11 +46,12 @@ def test_spider_that_leaves_the_add_on_out_is_named_and_not_imported(
         assert "scrapy_gbot_robots.Addon" in text
 
 
-def test_command_names_it_where_the_project_has_the_add_on(project: Path) -> None:
+@table("path", "scrapy_gbot_robots.Addon", "scrapy_gbot_robots.addon.Addon")
+def test_command_names_it_where_the_project_has_the_add_on(path: str, project: Path) -> None:
     (module,) = project.rglob("settings.py")
     spiders = module.parent / "own_spiders.py"
     spiders.write_text('class Shop:\n    custom_settings = {"ADDONS": {}}\n')
-    added = f'\nSPIDER_MODULES = ["{module.parent.name}.own_spiders"]\n'
+    added = f'\nSPIDER_MODULES = ["{module.parent.name}.own_spiders"]\nADDONS = {{"{path}": 1}}\n'
     module.write_text(module.read_text() + added)
     (project / "r.txt").write_text("User-agent: *\n")
     ended = run("check", "/x", "--robots", "r.txt", cwd=project)
