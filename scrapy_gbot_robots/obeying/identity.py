@@ -65,16 +65,36 @@ class ConfiguredUserAgent(NamedTuple):
         )
 
 
+def named_in(settings: BaseSettings) -> str:
+    """Return the value of `ROBOTSTXT_USER_AGENT`; "" if it is not set.
+
+    Raises:
+        ValueError: the value is not a text.
+    """
+    name = settings["ROBOTSTXT_USER_AGENT"] or ""
+    if isinstance(name, bytes):
+        name = name.decode("latin-1")
+    if not isinstance(name, str):
+        raise ValueError(  # noqa: TRY004  This is an error of the user, as for other settings.
+            f"ROBOTSTXT_USER_AGENT must be a text, got {name!r}. If your crawler has several "
+            "names, set GBOT_ROBOTS_USER_AGENTS to a list of them"
+        )
+    return name
+
+
 def of_project(settings: BaseSettings, spider: Spider | None = None) -> ConfiguredUserAgent:
     """Return `ROBOTSTXT_USER_AGENT` or, if it is not set, the User-Agent header that Scrapy sends.
 
     Scrapy's middlewares take the header from `DEFAULT_REQUEST_HEADERS`, the attribute `user_agent`
     of the spider, or the setting `USER_AGENT`.
+
+    Raises:
+        ValueError: `ROBOTSTXT_USER_AGENT` is not a text.
     """
     headers = Headers(without_none_values(settings.getdict("DEFAULT_REQUEST_HEADERS")))
     by_default_headers = (headers.get("User-Agent") or b"").decode("latin-1")
     for text, source in (
-        (settings["ROBOTSTXT_USER_AGENT"], "ROBOTSTXT_USER_AGENT"),
+        (named_in(settings), "ROBOTSTXT_USER_AGENT"),
         (by_default_headers, "DEFAULT_REQUEST_HEADERS"),
         (getattr(spider, "user_agent", None), "the spider's user_agent"),
         (settings["USER_AGENT"], "USER_AGENT"),
@@ -99,9 +119,10 @@ class CrawlerIdentity:
         self._asked_as = asked_as
         # The user agent of all requests; None if the user agent depends on each request's header.
         self._of_all = asked_as
-        name = crawler.settings["ROBOTSTXT_USER_AGENT"]
-        if asked_as is None and name:
-            self._of_all = _agent_named(name)
+        if asked_as is None:
+            name = named_in(crawler.settings)
+            if name:
+                self._of_all = _agent_named(name)
         # The User-Agent header that Scrapy gives requests without one. It depends on the spider, so
         # it is None until it is needed.
         self._default: str | None = None

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
 from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
 
-from scrapy_gbot_robots.obeying.identity import of_project
+from scrapy_gbot_robots import UserAgent
+from scrapy_gbot_robots.obeying.identity import CrawlerIdentity, of_project
 
 from ..support.crawls import Pages
 from ..support.rows import table
@@ -25,12 +28,25 @@ BY_HEADERS = {"USER_AGENT": "a", "DEFAULT_REQUEST_HEADERS": {"user-agent": "b"}}
     ({"USER_AGENT": "a"}, Named(), CHROME, "the spider's user_agent"),
     (BY_HEADERS, Named(), "b", "DEFAULT_REQUEST_HEADERS"),
     ({"ROBOTSTXT_USER_AGENT": "c", "USER_AGENT": "a"}, None, "c", "ROBOTSTXT_USER_AGENT"),
+    ({"ROBOTSTXT_USER_AGENT": b"c", "USER_AGENT": "a"}, None, "c", "ROBOTSTXT_USER_AGENT"),
+    ({"ROBOTSTXT_USER_AGENT": [], "USER_AGENT": "a"}, None, "a", "USER_AGENT"),
     ({"USER_AGENT": None}, None, "", "USER_AGENT"),
 )
 def test_user_agent_that_counts_is_found_in_every_place_that_sets_it(
     settings: dict[str, Any], spider: Pages | None, text: str, source: str
 ) -> None:
     assert of_project(Settings(settings), spider) == (text, source)
+
+
+@table("value", ["mybot", "googlebot"], 5)
+def test_name_that_is_no_text_ends_the_crawl_before_it_starts(value: object) -> None:
+    crawler = get_crawler(Pages, {"ROBOTSTXT_USER_AGENT": value})
+    said = "^ROBOTSTXT_USER_AGENT must be a text, got .*, set GBOT_ROBOTS_USER_AGENTS to a list"
+    with pytest.raises(ValueError, match=said):
+        CrawlerIdentity(crawler, None)
+    with pytest.raises(ValueError, match=said):
+        of_project(crawler.settings)
+    CrawlerIdentity(crawler, UserAgent.of("mybot"))  # GBOT_ROBOTS_USER_AGENTS replaces it.
 
 
 @table(
