@@ -94,16 +94,20 @@ _LONGEST_DELAYS = {"true": 60.0, "false": 0.0}
 
 
 def _words(value: object) -> tuple[str, ...]:
+# Matches a comma between words, but not inside parentheses.
+_BETWEEN_WORDS = re.compile(r",(?![^()]*\))")
+
+
     """Return a list setting as a tuple of strings.
 
     The value may be a list or a text. A text that begins with "[" is read as JSON. Any other text
-    is split at its commas.
+    is split at its commas, except those in the comment of a User-Agent header.
     """
     if isinstance(value, str):
         if value.lstrip().startswith("["):
             value = json.loads(value)
         else:
-            value = [word for word in value.split(",") if word.strip()]
+            value = [word for word in _BETWEEN_WORDS.split(value) if word.strip()]
     if not isinstance(value, (list, tuple, set, frozenset)):
         raise TypeError
     return tuple(map(str.strip, value))  # This raises TypeError if an element is not a string.

@@ -52,6 +52,9 @@ def test_crawlers_are_settings() -> None:
     assert read().asked_as is None
     assert read(USER_AGENTS=["a", "b"]).asked_as == ("a, b", ("a", "b"), True)
     assert read(USER_AGENTS="a,b").asked_as == ("a, b", ("a", "b"), True)
+    assert read(USER_AGENTS={"a"}).asked_as == ("a", ("a",), True)
+    header = "a/1.0 (X11, like b; c, d)"  # the commas in a comment are no commas of a list
+    assert read(USER_AGENTS=f"{header}, e").user_agents == (header, "e")
 
 
 SQLITE_RULE = 'the path of a file, not of a directory; GBOT_ROBOTS_STORAGE = "memory" needs none'
