@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -93,11 +94,11 @@ _FLAGS = {"true": True, "false": False, "1": True, "0": False}
 _LONGEST_DELAYS = {"true": 60.0, "false": 0.0}
 
 
-def _words(value: object) -> tuple[str, ...]:
 # Matches a comma between words, but not inside parentheses.
 _BETWEEN_WORDS = re.compile(r",(?![^()]*\))")
 
 
+def _words(value: object) -> tuple[str, ...]:
     """Return a list setting as a tuple of strings.
 
     The value may be a list or a text. A text that begins with "[" is read as JSON. Any other text
@@ -113,10 +114,20 @@ _BETWEEN_WORDS = re.compile(r",(?![^()]*\))")
     return tuple(map(str.strip, value))  # This raises TypeError if an element is not a string.
 
 
+def _words_in_order(value: object) -> tuple[str, ...]:
+    """Return a list setting whose order counts, as a tuple of strings. A set has no order."""
+    if isinstance(value, (set, frozenset)) and len(value) > 1:
+        raise TypeError
+    return _words(value)
+
+
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise TypeError
     return value
+
+
+_SLASHES = tuple({"/", os.sep})  # A path that ends with one of them is that of a directory.
 
 
 def path_of(value: object) -> Path:
@@ -126,10 +137,12 @@ def path_of(value: object) -> Path:
     directory.
 
     Raises:
-        ValueError: `value` is not a path, but for example a URL. Or it begins with "~", and the
-            home directory cannot be found.
+        ValueError: `value` is not the path of a file, but for example a URL, or the path of a
+            directory with a slash at its end. Or it begins with "~", and the home directory cannot
+            be found.
     """
-    if not isinstance(value, (str, Path)) or not str(value) or "://" in str(value):
+    text = str(value)
+    if not isinstance(value, (str, Path)) or not text or "://" in text or text.endswith(_SLASHES):
         raise ValueError("not the path of a file")
     try:
         path = Path(value).expanduser()
@@ -279,7 +292,7 @@ OVERRIDES = ValueType("a dict", _mapping)
 META_KEYS = ValueType("a list of request.meta keys", _words, lambda keys: " " not in "".join(keys))
 USER_AGENTS = ValueType(
     "a list of product tokens or User-Agent headers, each of which names a crawler",
-    _words,
+    _words_in_order,
     lambda names: all(UserAgent.of(name).name and not cut_token(name) for name in names),
 )
 PURPOSE_LIST = ValueType(
@@ -435,7 +448,8 @@ def _read(field_name: str, row: Mapping[str, Any], settings: Words) -> Any:
     values: ValueType = row["values"]
     with suppress(KeyError, TypeError, ValueError, OverflowError, RecursionError):
         read = values.read(value)
-        if values.fits(read):
+        # With `-s NAME=None`, the value is this text, which is no user agent and no path.
+        if value != "None" and values.fits(read):
             return read
     got = _USER_INFO.sub("//", repr(value))
     advice = values.advice(value)

@@ -75,7 +75,8 @@ WRONG_KEYS = (7, "proxy bindaddress", "['proxy']", '{"proxy": 1}')
 WRONG_REPORTS = "r.pdf report r.html.gz .html s3://bucket/r.html %(name)s.html".split()
 WRONG_ARCHIVES = "r.txt r.warc.gz r-%(host)s.jsonl.gz 100%.jsonl r-%s.jsonl".split()
 NO_DICTS = ("o.json", 7, "[1]", '{"a": 1} x', '{"a": ' * 100_000)
-WRONG_AGENTS = (["google", ""], ["*"], ["a", "123"], [" "], ["google bot"], ["bot2000"])
+WRONG_AGENTS = (["google", ""], ["*"], ["a", "123"], [" "], ["google bot"], ["bot2000"], "None")
+WRONG_FILES = (7, os.sep, "data/", ":memory:", "sqlite:///a.db", "~nobody-here/x", "None")
 
 
 @table(
@@ -88,12 +89,12 @@ WRONG_AGENTS = (["google", ""], ["*"], ["a", "123"], [" "], ["google bot"], ["bo
     ("UNREACHABLE", "one of 'google', 'google-2026', 'rfc9309', 'allow'", ("bing",)),
     ("STORAGE", STORAGE_RULE, WRONG_STORAGES),
     ("META_KEYS", "a list of request.meta keys", WRONG_KEYS),
-    ("SQLITE_PATH", SQLITE_RULE, (7, os.sep, ":memory:", "sqlite:///a.db", "~nobody-here/x")),
+    ("SQLITE_PATH", SQLITE_RULE, WRONG_FILES),
     ("REDIS_URL", REDIS_RULE, ("redis+cluster://a",)),
     ("REDIS_CLIENT", "the dotted path of a callable that returns a redis-py client", ("client",)),
     ("REPORT", REPORT_RULE, WRONG_REPORTS),
     ("RECORD", ARCHIVE_RULE, (7, *WRONG_ARCHIVES)),
-    ("USER_AGENTS", AGENTS_RULE, WRONG_AGENTS),
+    ("USER_AGENTS", AGENTS_RULE, (*WRONG_AGENTS, {"a", "b"})),  # a set has no first name
     ("OVERRIDES", "a dict", NO_DICTS),
 )
 def test_wrong_value_is_named_with_rule(name: str, rule: str, values: tuple[object, ...]) -> None:
