@@ -16,6 +16,7 @@ from scrapy_gbot_robots.storage import advice
 from scrapy_gbot_robots.storage.base import StorageError
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
+from ..support.documentation import text_of
 from ..support.entries import ORIGIN, RULES
 from ..support.redis_server import RedisServer, full, storage_at
 from ..support.redis_topologies import free_ports
@@ -285,3 +286,11 @@ def test_read_only_mount_is_told(read_only: Path, monkeypatch: pytest.MonkeyPatc
 )
 def test_sqlite_that_fails_is_told_by_its_kind(error: Exception, text: str, tmp_path: Path) -> None:
     assert advice.on_sqlite(error, tmp_path / "robots.sqlite") == ("", text)
+
+
+def test_texts_that_the_page_of_fleets_tells_to_look_for_are_in_the_warnings() -> None:
+    rows = text_of("docs/fleets.md").partition("| in the WARNING |")[2].partition("\n\n")[0]
+    quoted = re.findall(r"\| `([^`]+)` \|$", rows, re.MULTILINE)
+    told = [advice.LOGIN, advice.RIGHTS, advice.MEMORY, advice.REPLICA, advice.CLUSTER]
+    assert len(quoted) == len(told)
+    assert [text for quote, text in zip(quoted, told, strict=True) if quote not in text] == []
