@@ -26,7 +26,7 @@ from .sitemaps.middlewares import SitemapDownloaderMiddleware, SitemapSpiderMidd
 
 # The path of Scrapy's own robots.txt middleware, as in DOWNLOADER_MIDDLEWARES_BASE.
 STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
-POSITION = 100  # The position of this middleware in DOWNLOADER_MIDDLEWARES_BASE.
+POSITION = 100  # The position of Scrapy's robots.txt middleware in DOWNLOADER_MIDDLEWARES_BASE.
 
 # The components that the add-on enables. Each row has a setting of Scrapy, a class to add to this
 # setting, and the position of the class in it.

@@ -575,9 +575,9 @@ def in_progress(crawler: Crawler) -> Container[Request] | None:
 def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
     """Return the classes of the scheduler's inner queues; None if the room cannot replace them.
 
-    The scheduler has a priority queue in memory, which consists of inner queues.
-    The room can replace the priority queue under three conditions: the priority queue and the inner
-    queues are of Scrapy's classes, the priority queue is empty, and there is no queue on disk.
+    The scheduler has a priority queue in memory, which consists of inner queues. The room can
+    replace the priority queue under three conditions: the priority queue and the inner queues are
+    of Scrapy's classes, the priority queue is empty, and there is no queue on disk.
 
     Returns:
         The class of the inner queues, and the class of the inner queues for start requests. The
@@ -767,7 +767,7 @@ def after_failed_way(crawler: Crawler, end_way: Callable[[Request], None]) -> No
     middleware raises an exception on the way back, Scrapy calls no `process_exception`. So the
     plugin's middleware does not notice that the way has ended.
 
-    If a user's own downloader lacks the method, do nothing.
+    If a user's own downloader has no downloader middlewares, do nothing.
     """
     manager = getattr(_downloader(crawler), "middleware", None)
     download = getattr(manager, "download_async", None)

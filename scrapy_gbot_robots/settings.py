@@ -514,10 +514,11 @@ def mistakes(settings: Words) -> Iterator[str]:
 def _lack(field_name: str, need: _Need, settings: Words) -> Iterator[str]:
     """Yield a sentence if a setting has no effect because of the value of a second setting.
 
-    In two cases nothing is yielded, because the user probably knows that the setting has no effect.
-    The second setting has a higher priority, for example because it is from the command line, and
-    the first setting is in the project's settings. Or the value of the first setting is its
-    default.
+    In two cases nothing is yielded, because the user probably knows that the setting has no effect:
+
+    1. The second setting has a higher priority than the first one. For example, the second setting
+       is from the command line, and the first one from the project's settings.
+    2. The value of the first setting is its default.
 
     Args:
         field_name: the field name of the first setting.

@@ -56,8 +56,8 @@ GRACE_SECS = 1.0
 # Content-Length before the signal, and raise the exception. The fetcher then sends the request
 # again without a limit, but only if it will certainly get the signal.
 MOST_DOWNLOADED = 16 * 2**20
-# Scrapy's FTP handler turns an error reply to a command for a file into a response with one of
-# these statuses. The first one is for the reply 550, the second one for all others.
+# If an FTP server does not send a file, Scrapy's FTP handler returns a response with one of these
+# statuses. The status is 404 if the server's reply has the code 550, and 503 for all other codes.
 _FTP_ERROR_STATUSES = (404, 503)
 _LIMIT = "download_maxsize"  # Scrapy's meta key for the greatest length of a body
 BODY_DECIDES = range(200, 300)  # Only for these statuses does the outcome depend on the body.
@@ -66,12 +66,12 @@ _WITHOUT_BODY = frozenset({204, 304})
 # so a response needs no header for that.
 HTTP2 = frozenset({"h2", "HTTP/2"})
 
-# The headers that a request for a robots.txt must not have. They are set to empty lists while the
-# request passes through the downloader middlewares, because a middleware usually does not change a
-# header that is already set. The two headers in CREDENTIALS have a value if the project has
-# credentials for the host of the robots.txt. The names are bytes in the spelling that `Headers`
-# uses for its keys. So the methods of `dict`, which are faster than the methods of `Headers`, find
-# them.
+# Headers that no middleware may add to a request for a robots.txt. They are set to empty lists
+# while the request passes through the downloader middlewares, because a middleware usually does not
+# change a header that is already set. The two headers in CREDENTIALS have a value only if the
+# project has credentials for the host of the robots.txt. The names are bytes in the spelling that
+# `Headers` uses for its keys. So the methods of `dict`, which are faster than the methods of
+# `Headers`, find the headers.
 CREDENTIALS = (b"Authorization", b"Cookie")
 NEVER_SENT = (
     b"If-Match",
@@ -185,7 +185,7 @@ class Exchange:
         self.error: BaseException | None = None  # the exception of the handler or of a middleware
         # A description of `error` if a bug in a middleware has raised it (`fault_in`); else "".
         self.fault = ""
-        # Whether the signals of the download certainly reach `goes_on`.
+        # Whether `goes_on` is certainly called for each signal of the download.
         self.gets_signals = False
         self._most_bytes = most_bytes
         self._limit = limit
@@ -210,8 +210,8 @@ class Exchange:
         """Send `request` to its download handler; keep the response, and return it.
 
         The download is cancelled after `secs_left` plus GRACE_SECS seconds, because some handlers
-        ignore `download_timeout`. The time begins when the handler gets the request, so the wait in
-        the downloader's queue does not count.
+        ignore `download_timeout`. This time begins when the handler gets the request, so the time
+        in the downloader's queue does not count.
 
         If the handler raises asyncio's CancelledError, this method raises Twisted's CancelledError
         instead. Asyncio's class is not a subclass of `Exception`, so Scrapy would not handle it,
@@ -400,8 +400,8 @@ class Exchange:
             lost = failed(Failure.TRUNCATED)
         if lost is not None and response.status in BODY_DECIDES:
             return lost
-        # From these headers, `outcome_of` recognises bot walls, and web pages sent in place of a
-        # robots.txt.
+        # The headers by which `outcome_of` recognises the page of a bot wall, or a web page that
+        # the server has sent in place of a robots.txt.
         decisive = {
             name: (response.headers.get(name) or b"").decode("latin-1")
             for name in (*HEADERS, "content-type")
@@ -472,7 +472,8 @@ def _ftp_reply_in(text: str) -> str:
     with the code.
     """
     lines = [text.strip("[]'\"")]
-    # A cut text, or the text of another handler's exception, is not the representation of a list.
+    # The text is not the representation of a list if it was cut, or if a different download handler
+    # has raised the exception.
     with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         lines = [*map(str, literal_eval(text))]
     if not lines:

@@ -79,7 +79,7 @@ MOST_UNDER_WAY = min(
     MOST_SOCKETS, max(FEWEST_SOCKETS, getattr(os, "sysconf", lambda _: 0)("SC_OPEN_MAX") // 4)
 )
 
-# A body with more bytes than this, before it is decoded, is decoded and examined in a thread,
+# If the body of a response has more bytes than this number, it is decoded and examined in a thread,
 # because that may take milliseconds.
 _READ_IN_THREAD_BYTES = 8 * 2**10
 
@@ -96,7 +96,8 @@ _OWN_META = {
     "dont_obey_robotstxt": True,
     "dont_redirect": True,
     "dont_retry": True,
-    # So Scrapy returns a truncated response, with the flag "dataloss", and raises no exception.
+    # With the value False, Scrapy raises no exception for a truncated response, but returns the
+    # response with the flag "dataloss".
     "download_fail_on_dataloss": False,
     "download_maxsize": MOST_DOWNLOADED,
     "download_warnsize": 0,
@@ -373,8 +374,8 @@ class Fetcher:
                 exchange.fault = exchange.fault_in(error)
         finally:
             self._places.release()
-            # The user's code may keep the request. It should not keep the exchange with the body of
-            # the response in memory.
+            # The user's code may keep the request. The request should not keep the exchange, and
+            # with it the body of the response, in memory.
             robots_request.meta.pop(LISTENER, None)
             # Handlers of the signal `robotstxt_served` get this request, and may write it to a
             # file. So it must not contain passwords.

@@ -190,7 +190,7 @@ class SitemapFeed:
         return self._take_known(origin, robotstxt, request)
 
     async def _take_known(self, origin: Origin, robotstxt: RobotsTxt, request: Request) -> None:
-        """Feed the sitemaps that a robots.txt lists to the spider, or only send `sitemap_found`.
+        """Feed the sitemaps in a robots.txt to the spider, or only send `sitemap_found` for them.
 
         They are fed to the spider if two conditions are true: these sitemaps are for the spider
         (`_is_for_the_spider`), and sitemaps are fed to it at all (`is_open`). If only the second
@@ -406,10 +406,10 @@ def feeds_itself(crawler: Crawler) -> bool:
 
 
 def may_be_fed(crawler: Crawler, settings: GbotSettings) -> bool:
-    """Return whether sitemaps may be fed to the spider of this crawl.
+    """Return whether the plugin may schedule requests for sitemaps, which this spider reads.
 
     The spider must be a SitemapSpider but not a RobotsSitemapSpider, and GBOT_ROBOTS_SITEMAPS must
-    be "auto" or "feed". The two middlewares for sitemaps are enabled in these crawls.
+    be "auto" or "feed". In such a crawl, the two middlewares for sitemaps are enabled.
     """
     if settings.sitemaps not in {"auto", "feed"}:
         return False

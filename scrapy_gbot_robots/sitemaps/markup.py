@@ -22,8 +22,8 @@ SPOILT = "\ufffd"
 # Characters that XML does not allow (XML 1.0, 2.2), and DEL.
 NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
-# CDATA sections, comments, processing instructions and declarations. Inside of them, nothing is a
-# tag. Each key is the beginning of a section without its "<", and each value is its end.
+# CDATA sections, comments, processing instructions and declarations. Inside such a section, nothing
+# is a tag. Each key is the beginning of a section without its "<", and each value is its end.
 _CDATA = "![CDATA["
 _VERBATIM = {_CDATA: "]]>", "!--": "-->", "?": "?>", "!": ">"}
 # Matches a tag (group 2 is its content), or the beginning of a section in _VERBATIM (group 1).
@@ -77,14 +77,15 @@ class Markup:
     move `at` behind the characters that it has read.
 
     Attributes:
-        text: the text that was fed and has not been read yet. It may begin with text that was read.
+        text: the last part of the text that was fed. The characters before `at` have been read.
         at: the index in `text` of the next character to read.
     """
 
     def __init__(self) -> None:
         self.text = ""
         self.at = 0
-        # If `at` is inside a section such as a comment, its key in _VERBATIM; otherwise "".
+        # If `at` is inside a section such as a comment, the key of this section in _VERBATIM;
+        # otherwise "".
         self._inside = ""
         self._before: list[str] = []  # The pieces of the text since the previous tag.
 

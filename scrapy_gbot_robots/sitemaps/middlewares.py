@@ -284,10 +284,11 @@ class SitemapDownloaderMiddleware:
 
 
 def _is_fed_or_of_an_index(request: Request) -> bool:
-    """Return whether the request is for a sitemap that the plugin feeds, or that an index lists.
+    """Return whether the request is for a sitemap that a robots.txt or a sitemap index lists.
 
-    The result is False for a sitemap that the spider itself has found in a robots.txt, and for a
-    sitemap whose URL is a guess (`sitemap_guess`).
+    For a sitemap in a robots.txt, the result is True only if the plugin has found the sitemap, and
+    False if the spider itself has found it. It is also False for a sitemap whose URL is a guess
+    (`sitemap_guess`).
     """
     source = request.meta.get(SITEMAP, {})
     return bool(source.get("line") or source.get("level"))

@@ -45,7 +45,7 @@ MOST_URL_CHARS = 8_191
 # kept in memory.
 _MOST_BARREN = 2**20
 _PIECE = 4_096  # The size of a piece in bytes. Reading a piece takes about a millisecond.
-# After this number of tags, which takes about a millisecond, the reactor runs.
+# Reading this number of tags takes about a millisecond. Then the reader lets the reactor run.
 _TURN_TAGS = 256
 # The charset and the root element must be in the first bytes of a file, up to this number.
 _HEAD = 8_192
@@ -92,8 +92,9 @@ _DATE = re.compile(
 # "lastmod", "alternate" (a list of URLs) and the names of other elements, if the file has them.
 SitemapEntry: TypeAlias = dict[str, Any]
 Entries: TypeAlias = Iterator[SitemapEntry | None]
-# The keys are the names of the elements that are entries. Each value is a dict from the names of
-# the child elements to the keys in `SitemapEntry`, for example {"link": "loc"}.
+# The elements that a format defines, as a dict. Its keys are the names of the elements that are
+# entries. Each value is a dict from the names of the child elements to the keys in `SitemapEntry`,
+# for example {"link": "loc"}.
 Kinds: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
@@ -121,7 +122,7 @@ _TAKEN = frozenset({"loc", "lastmod", "link", "alternate"})
 _SPACE = r"\s{0,64}"
 _VALUE = rf"[^<{SPOILT}]{{0,8191}}"
 _DATE_OR_WORD = rf"[^<&{SPOILT}]{{0,64}}"  # a value without entities
-# A URL that contains no entities and needs no further check.
+# Matches a URL that contains no entities and needs no further check.
 _PLAIN_URL = r"https?://[\w.:-]{1,255}/[!$%'-;=?-Z_a-z~]{0,2000}"
 _PLAIN_CHILD = re.compile(
     rf"""

@@ -166,7 +166,8 @@ class RobotsSitemapSpider(SitemapSpider):
         default of 5 MB would stop the crawl while the spider reads a large sitemap.
         """
         super().update_settings(settings)
-        # This does not change a value in the project's settings, because their priority is higher.
+        # The project's settings have a higher priority than "addon". So if the project sets this
+        # setting, its value is not changed.
         settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", MOST_DOWNLOADED, "addon")
 
     @classmethod
@@ -397,7 +398,7 @@ class RobotsSitemapSpider(SitemapSpider):
         """A dict for each host whose sitemaps have not all been read yet.
 
         The keys are the hosts as the user wrote them. The value for a host contains the fates of
-        its sitemaps that are known so far, by URL. With a JOBDIR, all this is in the spider's
+        its sitemaps that are known so far, by URL. With a JOBDIR, the dicts are in the spider's
         `state`, which Scrapy saves for the next run.
         """
         state: dict[str, Any] = {}
@@ -711,8 +712,8 @@ class RobotsSitemapSpider(SitemapSpider):
 def _name_of(file: Response) -> str:
     """Return the URL of a file for the log.
 
-    After a redirect, this is the URL that was requested first, and the last one. For example,
-    "http://a.example/s.xml (redirected to https://a.example/s.xml)".
+    After a redirect, the result contains the URL that was requested first, and the URL to which it
+    was redirected. For example, "http://a.example/s.xml (redirected to https://a.example/s.xml)".
     """
     asked_for = file.meta.get("redirect_urls", [file.url])[0]
     if asked_for == file.url:

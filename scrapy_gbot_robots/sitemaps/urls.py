@@ -159,7 +159,7 @@ class UrlCheck(NamedTuple):
 
     @classmethod
     def of(cls, gbot: GbotSettings, settings: BaseSettings) -> UrlCheck:
-        """Return the check for a crawl.
+        """Return the `UrlCheck` for a crawl.
 
         Args:
             gbot: the plugin's settings.

@@ -77,9 +77,10 @@ def _kind(classes: str, advice: str, *words: str) -> _Kind:
     return _Kind(frozenset(classes.split()), words, advice)
 
 
-# The user gets the advice of the first kind that matches. The kinds of login errors are first,
-# because redis-py's class for a wrong password is a subclass of its `ConnectionError`. The last
-# kind matches all other error replies of a server.
+# The kinds of errors of a Redis client. The log contains the advice of the first kind to which an
+# error belongs. The kinds of login errors are first, because redis-py's class for a wrong password
+# is a subclass of its `ConnectionError`. All other error replies of a server belong to the last
+# kind.
 _KINDS = (
     _kind("", NO_PASSWORD, "without any password configured", "no password is set"),
     _kind(

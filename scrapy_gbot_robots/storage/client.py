@@ -94,8 +94,8 @@ def sqlite_of_project() -> Path | None:
     except NotConfigured:
         return None
     except OSError:
-        # The data directory cannot be created. When the storage is opened with the path returned
-        # here, it raises an error that contains advice for the user.
+        # The data directory cannot be created. Later, opening the storage with the path that is
+        # returned here raises an error, which contains advice for the user.
         return project_folder().resolve() / ".scrapy" / SQLITE_FILE
 
 
@@ -154,7 +154,8 @@ def opened_choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
         except ForeignFileError as error:
             raise ValueError(str(error)) from error
         except StorageError:
-            # If the file still cannot be opened later, the first look-up logs a warning.
+            # The file cannot be opened now. If it still cannot be opened at the first look-up, a
+            # warning is logged then.
             pass
     return choice
 

@@ -2,7 +2,7 @@
 
 It needs redis-py, which the extra `redis` installs. It keeps an *entry* for each origin. The entry
 contains a copy of the robots.txt. The *lease* of an origin is the right to fetch its robots.txt. Of
-all the processes that share the Redis, only one can hold it.
+all the processes that share the Redis, only one can hold this lease.
 
 The server may be far away, so a call needs as few round trips as possible. `find` runs one script
 on the server, which returns the entry or, if there is no entry, takes the lease. A script cannot
@@ -207,8 +207,8 @@ class RedisStorage(Storage):
     ) -> tuple[Entry | None, str | None]:
         """Return the entry of `origin`. Take the lease if a fetch is needed (`Storage.find`).
 
-        If there is an entry that is not good, this method needs two round trips to the server, and
-        otherwise one.
+        If there is an entry that is not good, this method needs two round trips to the server. In
+        all other cases it needs only one.
         """
         token = secrets.token_hex(8)
         entry, is_leased = self._look(origin, token, secs)
@@ -238,8 +238,8 @@ class RedisStorage(Storage):
         keys = _key("entry", origin), _key("lease", origin)
         options = token, ceil(secs * 1000), int(beside), most_bytes(self._max_body)
         with self._connected() as client:
-            # If the server is not a Redis, the conversion of its reply may fail, too. So this is
-            # done inside the context, in which any exception becomes a StorageError.
+            # If the server is not a Redis, converting its reply may fail, too. So the reply is
+            # converted inside the `with` block, in which any exception becomes a StorageError.
             value, is_leased, now = client.execute_command("EVAL", _FIND, 2, *keys, *options)
             ahead = int(now) - time.time()
             entry = decode(value, self._max_body)

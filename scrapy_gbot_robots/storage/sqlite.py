@@ -2,7 +2,7 @@
 
 It keeps an *entry* for each origin. The entry contains a copy of the robots.txt. The *lease* of an
 origin is the right to fetch its robots.txt. Of all the processes that share the file, only one can
-hold it.
+hold this lease.
 
 Each method runs only one SQL statement if possible. After each statement, the thread has to wait
 for Python's global interpreter lock. The file has a write-ahead log, so readers do not wait while a
@@ -267,7 +267,7 @@ class SqliteStorage(Storage):
         connection = sqlite3.connect(
             self._path, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False
         )
-        # Another program may have stored texts that are not valid UTF-8.
+        # If another program has written to the file, its texts may not be valid UTF-8.
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
             self._make_tables(connection)
