@@ -102,7 +102,8 @@ def _words(value: object) -> tuple[str, ...]:
     """Return a list setting as a tuple of strings.
 
     The value may be a list or a text. A text that begins with "[" is read as JSON. Any other text
-    is split at its commas, except those in the comment of a User-Agent header.
+    is split at its commas. Commas in parentheses do not count, because the comment of a User-Agent
+    header may contain commas.
     """
     if isinstance(value, str):
         if value.lstrip().startswith("["):
@@ -115,7 +116,11 @@ def _words(value: object) -> tuple[str, ...]:
 
 
 def _words_in_order(value: object) -> tuple[str, ...]:
-    """Return a list setting whose order counts, as a tuple of strings. A set has no order."""
+    """Return a list setting as a tuple of strings, if the order of its elements is known.
+
+    Raises:
+        TypeError: the value is a set with several elements, or has another wrong type.
+    """
     if isinstance(value, (set, frozenset)) and len(value) > 1:
         raise TypeError
     return _words(value)
@@ -127,7 +132,7 @@ def _text(value: object) -> str:
     return value
 
 
-_SLASHES = tuple({"/", os.sep})  # A path that ends with one of them is that of a directory.
+_SLASHES = tuple({"/", os.sep})  # If a path ends with one of them, it is the path of a directory.
 
 
 def path_of(value: object) -> Path:
@@ -448,7 +453,8 @@ def _read(field_name: str, row: Mapping[str, Any], settings: Words) -> Any:
     values: ValueType = row["values"]
     with suppress(KeyError, TypeError, ValueError, OverflowError, RecursionError):
         read = values.read(value)
-        # With `-s NAME=None`, the value is this text, which is no user agent and no path.
+        # With `-s NAME=None` on the command line, the value is the text "None". It is never a
+        # correct value, although it could be read as a user agent or as a path.
         if value != "None" and values.fits(read):
             return read
     got = _USER_INFO.sub("//", repr(value))

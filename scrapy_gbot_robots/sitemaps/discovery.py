@@ -108,7 +108,7 @@ class SitemapFeed:
         settings: the settings of the crawl.
 
     Attributes:
-        may_feed: whether sitemaps may be fed to a spider of this class (`may_be_fed`).
+        may_feed: whether the feed may schedule requests for sitemaps in this crawl (`may_be_fed`).
         check: the object that checks the URLs of sitemaps.
         chosen: the URLs of the sitemaps that the crawl may request, by the URL of the robots.txt
             that lists them. The robots.txt that was read first comes first.
@@ -140,9 +140,10 @@ class SitemapFeed:
     def is_open(self) -> bool:
         """Whether sitemaps are fed to the spider, which must be a SitemapSpider.
 
-        With GBOT_ROBOTS_SITEMAPS = "feed", it is always True. With "auto", it is False if the
-        spider has another source of pages. There are two such cases: its `sitemap_urls` contain a
-        sitemap, and not only robots.txt files; or it is also a CrawlSpider and has no
+        To feed a sitemap means to schedule a request for it; the spider then reads the response.
+        With GBOT_ROBOTS_SITEMAPS = "feed", the result is always True. With "auto", it is False if
+        the spider has a different source of pages. There are two such cases: its `sitemap_urls`
+        contain a sitemap, and not only robots.txt files; or it is also a CrawlSpider and has no
         `sitemap_urls`.
         """
         if self._mode == "feed":
@@ -192,10 +193,10 @@ class SitemapFeed:
     async def _take_known(self, origin: Origin, robotstxt: RobotsTxt, request: Request) -> None:
         """Feed the sitemaps in a robots.txt to the spider, or only send `sitemap_found` for them.
 
-        They are fed to the spider if two conditions are true: these sitemaps are for the spider
-        (`_is_for_the_spider`), and sitemaps are fed to it at all (`is_open`). If only the second
-        condition is false, the stat `not_fed` counts the sitemaps that are not in the spider's
-        `sitemap_urls`.
+        To feed a sitemap means to schedule a request for it; the spider then reads the response.
+        Two conditions must be true: these sitemaps are for the spider (`_is_for_the_spider`), and
+        sitemaps are fed to it at all (`is_open`). If only the second condition is false, the stat
+        `not_fed` counts the sitemaps that are not in the spider's `sitemap_urls`.
         """
         is_for_the_spider = self._is_for_the_spider(origin, request)
         is_fed = is_for_the_spider and self.is_open

@@ -102,7 +102,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
 
         Raises:
             NotConfigured: the spider is not a SitemapSpider, or it is a RobotsSitemapSpider, or
-                GBOT_ROBOTS_SITEMAPS is neither "auto" nor "feed".
+                GBOT_ROBOTS_SITEMAPS is "collect" or "off".
         """
         super().__init__(crawler)
         discovery = crawler.get_extension(SitemapDiscovery)
@@ -203,8 +203,9 @@ class SitemapDownloaderMiddleware:
         """Make the middleware.
 
         Raises:
-            NotConfigured: the spider is not a SitemapSpider. Or it is not a RobotsSitemapSpider,
-                and GBOT_ROBOTS_SITEMAPS is neither "auto" nor "feed".
+            NotConfigured: the spider is not a SitemapSpider; or GBOT_ROBOTS_SITEMAPS is "collect"
+                or "off", and the spider is not a RobotsSitemapSpider, which the setting does not
+                affect.
         """
         settings = GbotSettings.of(crawler.settings)
         if not (may_be_fed(crawler, settings) or feeds_itself(crawler)):

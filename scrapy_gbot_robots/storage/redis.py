@@ -147,9 +147,10 @@ class RedisStorage(Storage):
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
-        """Return a context manager that gives a client and raises StorageError for any exception.
+        """Return a context manager whose value is a client of the Redis.
 
-        After an exception, the client is closed, and the next call of this method makes a new one.
+        If its block raises any exception, the context manager closes the client, and raises a
+        StorageError. The next call of this method makes a new client.
         """
         client = self._client
         if client is None:
