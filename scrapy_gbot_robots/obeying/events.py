@@ -252,10 +252,7 @@ class CrawlEvents:
         self._warn(sentence, answer, why, self._settings.unreachable, rest)
 
     def _send_known(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request) -> None:
-        """Send `robotstxt_known`, and Scrapy's own signal for a parsed robots.txt, if there is one.
-
-        Scrapy has the signal from version 2.18 on.
-        """
+        """Send `robotstxt_known` and, from Scrapy 2.18 on, Scrapy's own signal `robots_parsed`."""
         origin = answer.origin
         self._send(
             robotstxt_known,

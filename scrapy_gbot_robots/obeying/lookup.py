@@ -5,9 +5,9 @@ agents. The look-up runs in the background and belongs to no request, so cancell
 not affect the other requests. `_entry` gets the *entry*, which is what the storage keeps for an
 origin. The entry is in the storage already, or comes from a fetch by this process or another.
 `_answer_from` decides what the entry means now, reads the rules for all user agents that need them,
-caches the answer and calls signal handlers. If a request needs the rules for another user agent
-after that, the next look-up finds the entry in the storage. While an answer is in use, its next
-look-up begins before the answer is out of date.
+caches the answer and calls signal handlers. If a later request needs the rules for another user
+agent, the next look-up finds the entry in the storage. While an answer is in use, its next look-up
+begins before the answer is out of date.
 
 A *lease* in the storage is the right to fetch the robots.txt of one origin, so that processes share
 one fetch. A lease is not a lock, because it can run out while its holder still fetches, and the

@@ -183,7 +183,8 @@ class Room:
             return False
         first = line[0]
         if answer.bars_for_now and self._is_to_wait(answer, first.request):
-            # If the request goes on now, it goes on without an answer.
+            # The request should wait. But the room may hand it out once without an answer, so that
+            # the project's own middlewares can exempt it.
             return self.requests_see and not line.has_returned
         now = time.time()
         if answer.is_good(now):
