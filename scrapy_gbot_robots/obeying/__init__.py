@@ -1,4 +1,4 @@
-"""Requests wait for the answer of their origin, and are allowed or forbidden by it.
+"""Lets each request wait until its robots.txt is known, and then allows or forbids the request.
 
 This package imports `fetching` and `storage`, and never `sitemaps`.
 Source: RFC 9309 2.2 and 2.4, and Scrapy's own RobotsTxtMiddleware, which it replaces.
