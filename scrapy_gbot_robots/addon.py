@@ -82,10 +82,9 @@ class Addon:
                 "ROBOTSTXT_OBEY is False: this crawl obeys neither robots.txt nor "
                 "GBOT_ROBOTS_OVERRIDES, though the scrapy-gbot-robots add-on is on",
             )
-            # Usually the plugin's middleware logs these warnings. But Scrapy does not enable the
-            # middleware if ROBOTSTXT_OBEY is False.
-            warn_of_mistakes(settings)
         self._replace_middleware(settings)
+        # The plugin's middleware logs these warnings as well, but it may be off.
+        warn_of_mistakes(settings)
 
     @staticmethod
     def _leave_it_to_scrapy(settings: BaseSettings) -> None:

@@ -12,7 +12,7 @@ from scrapy_gbot_robots import Addon, GbotRobotParser, GbotRobotsTxtMiddleware, 
 from scrapy_gbot_robots.sitemaps.discovery import SitemapDiscovery
 
 from .support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
-from .support.rows import table
+from .support.rows import row, table
 from .support.web import Site
 
 STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
@@ -153,9 +153,16 @@ def test_wrong_setting_comes_up_at_start() -> None:
         switched_on(GBOT_ROBOTS_CACHE_ORIGINS="many")
 
 
-@pytest.mark.parametrize("obey", [True, False])
-def test_misspelt_setting_is_named_once(obey: bool, caplog: pytest.LogCaptureFixture) -> None:
-    middlewares(switched_on(GBOT_ROBOT_STORAGE=1, MY_GBOT_ROBOTS=1, ROBOTSTXT_OBEY=obey))
+@table(
+    "more",
+    row("obeyed", {}),
+    row("not-obeyed", {"ROBOTSTXT_OBEY": False}),
+    row("no-place", {"DOWNLOADER_MIDDLEWARES": {GbotRobotsTxtMiddleware: None}}),
+)
+def test_misspelt_setting_is_named_once(
+    more: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    middlewares(switched_on(GBOT_ROBOT_STORAGE=1, MY_GBOT_ROBOTS=1, **more))
     assert [text for text in caplog.messages if "unknown setting" in text] == [
         "unknown setting GBOT_ROBOT_STORAGE: ignored. Did you mean GBOT_ROBOTS_STORAGE?"
     ]
