@@ -49,6 +49,8 @@ REPORTS = (".html", ".htm")
 
 # The settings of scrapy-redis, except REDIS_URL, that select a Redis server.
 _REDIS_SETTINGS = ("REDIS_HOST", "REDIS_PORT", "REDIS_DB", "REDIS_PARAMS")
+CLIENT_OF_SCRAPY_REDIS = "scrapy_redis.connection.get_redis_from_settings"
+_LOCAL_REDIS = "redis://localhost:6379/0"
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://")
 
 logger = logging.getLogger(__name__)
@@ -213,8 +215,15 @@ def one_of(*names: str) -> ValueType:
 
 
 def redis_url_of_project(settings: Words) -> str:
-    """Return the default of `GBOT_ROBOTS_REDIS_URL`, which is the URL that scrapy-redis uses."""
-    return str(settings.get("REDIS_URL") or "redis://localhost:6379/0")
+    """Return the default of `GBOT_ROBOTS_REDIS_URL`, which is the URL that scrapy-redis uses.
+
+    If the storage is not Redis, a URL of another kind is not returned, because it is not needed and
+    would be an error.
+    """
+    url = str(settings.get("REDIS_URL") or _LOCAL_REDIS)
+    if settings.get("GBOT_ROBOTS_STORAGE") != "redis" and not url.startswith(_REDIS_SCHEMES):
+        return _LOCAL_REDIS
+    return url
 
 
 def redis_client_of_project(settings: Words) -> str | None:
@@ -226,7 +235,7 @@ def redis_client_of_project(settings: Words) -> str | None:
     """
     if _is_set("redis_url", settings) or not any(settings.get(name) for name in _REDIS_SETTINGS):
         return None
-    return "scrapy_redis.connection.get_redis_from_settings"
+    return CLIENT_OF_SCRAPY_REDIS
 
 
 def sqlite_by_storage(_: Words) -> None:

@@ -112,7 +112,8 @@ def test_wrong_value_is_named_with_rule(name: str, rule: str, values: tuple[obje
 def test_wrong_url_of_scrapy_redis_is_named_without_its_password(url: str, told: str) -> None:
     wrong = f" which is also true for REDIS_URL, got '{told}'$"
     with pytest.raises(ValueError, match=wrong):
-        GbotSettings.of(Settings({"REDIS_URL": url}))
+        GbotSettings.of(Settings({"REDIS_URL": url, "GBOT_ROBOTS_STORAGE": "redis"}))
+    assert GbotSettings.of(Settings({"REDIS_URL": url})).storage == "sqlite"  # it is not needed
 
 
 def test_directory_is_no_archive(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ from twisted.internet.defer import CancelledError
 from ..concurrency import Background, OneThread, pause, within
 from ..core.urls import shown
 from ..policy.outages import Entry
-from ..settings import STORAGES, GbotSettings, project_folder
+from ..settings import CLIENT_OF_SCRAPY_REDIS, STORAGES, GbotSettings, project_folder
 from . import advice
 from .base import Storage, StorageError
 from .memory import MemoryStorage
@@ -66,6 +66,10 @@ THREADS = 8
 # The advice for an error without an `advice` of its own, by the name of the storage.
 _ADVICE = {"sqlite": advice.FILE, "redis": advice.NO_CONNECTION}
 _OWN_CLASS = "Check the class that GBOT_ROBOTS_STORAGE names"
+_NO_SCRAPY_REDIS = (
+    "The project sets REDIS_HOST, REDIS_PORT, REDIS_DB or REDIS_PARAMS, which are settings of "
+    "scrapy-redis. Install it, or set GBOT_ROBOTS_REDIS_URL"
+)
 logger = logging.getLogger(__name__)
 
 
@@ -183,7 +187,12 @@ def redis_choice(settings: GbotSettings, scrapy_settings: BaseSettings | None) -
         make_client = partial(client_of, settings.redis_url)
     else:
         server = path
-        makes = _loaded("GBOT_ROBOTS_REDIS_CLIENT", "a callable", path, callable)
+        try:
+            makes = _loaded("GBOT_ROBOTS_REDIS_CLIENT", "a callable", path, callable)
+        except ImportError as error:
+            if path != CLIENT_OF_SCRAPY_REDIS:
+                raise
+            raise ImportError(f"{error}. {_NO_SCRAPY_REDIS}") from error
         make_client = partial(makes, scrapy_settings)
     opens = partial(RedisStorage, server, make_client, max_body=settings.max_bytes)
     return StorageChoice("redis", opens, f"redis at {server}")

@@ -2,6 +2,7 @@
 
 import errno
 import logging
+import sys
 import threading
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Callable
@@ -289,6 +290,21 @@ def test_what_is_no_storage_stops_the_start(name: str, error: type[Exception], w
     crawler = get_crawler(settings_dict={"GBOT_ROBOTS_STORAGE": name})
     said = f"^GBOT_ROBOTS_STORAGE must name {rule}, got '{name}'.{{1,2}}{why}"
     with pytest.raises(error, match=said):
+        choice_of(GbotSettings.of(crawler.settings), crawler)
+
+
+def test_client_of_scrapy_redis_that_is_not_installed_says_what_to_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in ("scrapy_redis", "scrapy_redis.connection"):
+        monkeypatch.setitem(sys.modules, module, None)
+    own = {"GBOT_ROBOTS_STORAGE": "redis", "REDIS_HOST": "redis.example"}
+    crawler = get_crawler(settings_dict=own)
+    said = "REDIS_HOST, .*, which are settings of scrapy-redis. Install it, or set GBOT_ROBOTS_REDIS_URL$"
+    with pytest.raises(ImportError, match=said):
+        choice_of(GbotSettings.of(crawler.settings), crawler)
+    crawler = get_crawler(settings_dict={**own, "GBOT_ROBOTS_REDIS_CLIENT": "no.where"})
+    with pytest.raises(ImportError, match="No module named 'no'$"):
         choice_of(GbotSettings.of(crawler.settings), crawler)
 
 
