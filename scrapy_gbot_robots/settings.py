@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
-from .core.crawlers import UserAgent, cut_token
+from .core.crawlers import UserAgent, cut_token, is_browser_like
 from .core.lines import MAX_BYTES
 from .core.robots import RobotsTxt
 from .experimental.preferences import PURPOSES
@@ -429,6 +429,11 @@ class GbotSettings:
         return RobotsTxt.parse(body, max_bytes=self.max_bytes, cut=cut)
 
 
+def _rows() -> dict[str, Mapping[str, Any]]:
+    """Return the metadata of each field of `GbotSettings` (`_row`)."""
+    return {row.name: row.metadata for row in fields(GbotSettings)}
+
+
 def _name_of(field_name: str) -> str:
     """Return the name of a setting, such as "GBOT_ROBOTS_STORAGE" for the field "storage"."""
     return PREFIX + field_name.upper()
@@ -477,8 +482,7 @@ def is_enabled(settings: Words) -> bool:
     Raises:
         ValueError: `GBOT_ROBOTS_ENABLED` has a wrong value.
     """
-    (row,) = [row for row in fields(GbotSettings) if row.name == "enabled"]
-    enabled: bool = _read(row.name, row.metadata, settings)
+    enabled: bool = _read("enabled", _rows()["enabled"], settings)
     return enabled
 
 
@@ -512,8 +516,9 @@ _NEEDS = {
 def mistakes(settings: Words) -> Iterator[str]:
     """Yield a sentence for each setting in `settings` that is probably a mistake.
 
-    There are two kinds of mistakes. The plugin has no setting of this name, for example because the
-    name is misspelt. Or the setting has no effect because of the value of a second setting.
+    There are three kinds of mistakes. The plugin has no setting of this name, for example because
+    the name is misspelt. The setting has no effect because of the value of a second setting. Or a
+    user agent is the header of a browser.
     """
     field_names = [row.name for row in fields(GbotSettings)]
     for name in sorted(map(str, settings)):
@@ -524,6 +529,10 @@ def mistakes(settings: Words) -> Iterator[str]:
         if settings.get(_name_of(field_name)):
             with suppress(ValueError):  # `GbotSettings.of` reports wrong values.
                 yield from _lack(field_name, need, settings)
+    with suppress(ValueError):
+        user_agents = _read("user_agents", _rows()["user_agents"], settings)
+        for name in filter(is_browser_like, user_agents):
+            yield f"{_name_of('user_agents')} has {name!r}, which names a browser and no crawler"
 
 
 def _lack(field_name: str, need: _Need, settings: Words) -> Iterator[str]:
@@ -543,7 +552,7 @@ def _lack(field_name: str, need: _Need, settings: Words) -> Iterator[str]:
     Raises:
         ValueError: one of the two settings has a wrong value.
     """
-    rows = {row.name: row.metadata for row in fields(GbotSettings)}
+    rows = _rows()
     name, other = _name_of(field_name), _name_of(need.other)
     value = _read(need.other, rows[need.other], settings)
     if value not in need.useless:

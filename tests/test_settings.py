@@ -180,6 +180,7 @@ def test_every_setting_is_documented_with_its_default_and_a_valid_example() -> N
 
 MEANT = ": ignored. Did you mean GBOT_ROBOTS_"
 OFF = ": ignored. To switch the add-on off, set GBOT_ROBOTS_ENABLED = False"
+CHROME = "Mozilla/5.0 (X11; Linux x86_64) Chrome/120.0"
 WITHOUT = " has no effect without GBOT_ROBOTS_"
 WITH = " has no effect with GBOT_ROBOTS_"
 OR_SET = ". Remove it, or set GBOT_ROBOTS_"
@@ -189,6 +190,11 @@ OR_SET = ". Remove it, or set GBOT_ROBOTS_"
     "settings, said",
     ({}, ""),
     ({"GBOT_ROBOTS_USER_AGENTS": ["GPTBot", "ourbot"]}, ""),
+    (
+        {"GBOT_ROBOTS_USER_AGENTS": ["mybot", CHROME]},
+        f"USER_AGENTS has '{CHROME}', which names a browser and no crawler",
+    ),
+    ({"GBOT_ROBOTS_USER_AGENTS": 7}, ""),
     ({"REDIS_URL": "redis://a"}, ""),
     # It is misspelt, and the most similar one is named.
     ({"GBOT_ROBOTS_MAX_AGE": "1"}, f"unknown setting GBOT_ROBOTS_MAX_AGE{MEANT}MAX_AGE_SECS?"),
