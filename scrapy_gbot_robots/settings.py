@@ -351,7 +351,7 @@ class GbotSettings:
     meta_keys: tuple[str, ...] = _row(["proxy", "bindaddress"], META_KEYS)
     deny_private: bool = _row(False, FLAG)
     # The greatest crawl-delay that the crawl obeys, in seconds. If a site asks for a longer delay,
-    # the crawl uses this one.
+    # the crawl waits for this number of seconds.
     crawl_delay: float = _row(False, CRAWL_DELAY)
     sitemaps: str = _row("auto", one_of("auto", "feed", "collect", "off"))
     sitemaps_hosts: str = _row("any", one_of("any", "same-site", "same-host"))

@@ -277,7 +277,8 @@ class Exchange:
     def keep_response(self, response: Response) -> None:
         """Keep `response` and a copy of its headers.
 
-        Then its Content-Encoding header is removed, so that no middleware decodes the body.
+        Then the header Content-Encoding is removed from `response`, so that no middleware decodes
+        the body. The copy still has this header.
         """
         self.response = response
         self.headers = response.headers.copy()

@@ -407,7 +407,7 @@ def feeds_itself(crawler: Crawler) -> bool:
 
 
 def may_be_fed(crawler: Crawler, settings: GbotSettings) -> bool:
-    """Return whether the plugin may schedule requests for sitemaps, which this spider reads.
+    """Return whether the plugin may schedule requests for sitemaps that the spider then reads.
 
     The spider must be a SitemapSpider but not a RobotsSitemapSpider, and GBOT_ROBOTS_SITEMAPS must
     be "auto" or "feed". In such a crawl, the two middlewares for sitemaps are enabled.

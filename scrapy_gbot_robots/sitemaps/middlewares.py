@@ -80,10 +80,10 @@ async def check_request(request: Request, check: UrlCheck, timeout_secs: float) 
 
 
 def found_at(request: Request) -> str | None:
-    """Return the URL at which the URL of a request for a sitemap was found.
+    """Return the URL that has led to a request for a sitemap.
 
-    This is the URL that redirected to it, or the URL of the file that lists it; None if the user
-    named the sitemap.
+    After a redirect, this is the URL that the server has redirected. Otherwise it is the URL of the
+    file that lists the sitemap. If the user named the sitemap, return None.
     """
     source = request.meta.get(SITEMAP, {})
     listed_at: str | None = source.get("index", source.get("robotstxt"))

@@ -178,7 +178,9 @@ class RobotsSitemapSpider(SitemapSpider):
             ValueError: no hosts are given, or an argument or a setting has a wrong value.
         """
         spider = super().from_crawler(crawler, *args, **kwargs)
-        GbotSettings.of(crawler.settings)  # An exception in a handler would not end the crawl.
+        # The settings are checked here and not in `_spider_opened`, because an exception in a
+        # handler of a signal would not end the crawl.
+        GbotSettings.of(crawler.settings)
         for name in _HEARD:
             crawler.signals.connect(getattr(spider, f"_{name}"), getattr(signals, name))
         return spider
