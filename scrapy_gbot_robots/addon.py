@@ -129,7 +129,8 @@ class Addon:
         subclass is used. If the project has switched the plugin's middleware off, or if it has
         switched Scrapy's middleware off and does not name the plugin's, a warning is logged.
         """
-        middlewares: dict[Any, int | None] = {STOCK: None}  # The new DOWNLOADER_MIDDLEWARES.
+        # The new value of DOWNLOADER_MIDDLEWARES.
+        middlewares: dict[Any, int | None] = {STOCK: None}
         position: int | None = POSITION  # The position of Scrapy's robots.txt middleware.
         # The positions of the plugin's middleware and its subclasses. None means "switched off".
         ours: list[int | None] = []

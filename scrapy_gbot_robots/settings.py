@@ -217,8 +217,8 @@ def one_of(*names: str) -> ValueType:
 def redis_url_of_project(settings: Words) -> str:
     """Return the default of `GBOT_ROBOTS_REDIS_URL`, which is the URL that scrapy-redis uses.
 
-    If the storage is not Redis, a URL of another kind is not returned, because it is not needed and
-    would be an error.
+    That URL may have a scheme that this plugin does not support. If the storage is not Redis, the
+    URL is not needed, so the URL of a local Redis is returned instead, which causes no error.
     """
     url = str(settings.get("REDIS_URL") or _LOCAL_REDIS)
     if settings.get("GBOT_ROBOTS_STORAGE") != "redis" and not url.startswith(_REDIS_SCHEMES):
@@ -430,7 +430,7 @@ class GbotSettings:
 
 
 def _rows() -> dict[str, Mapping[str, Any]]:
-    """Return the metadata of each field of `GbotSettings` (`_row`)."""
+    """Return the metadata of all fields of `GbotSettings` (`_row`), by the name of the field."""
     return {row.name: row.metadata for row in fields(GbotSettings)}
 
 
@@ -517,8 +517,8 @@ def mistakes(settings: Words) -> Iterator[str]:
     """Yield a sentence for each setting in `settings` that is probably a mistake.
 
     There are three kinds of mistakes. The plugin has no setting of this name, for example because
-    the name is misspelt. The setting has no effect because of the value of a second setting. Or a
-    user agent is the header of a browser.
+    the name is misspelt. The setting has no effect because of the value of a second setting. Or
+    `GBOT_ROBOTS_USER_AGENTS` contains the User-Agent header of a browser.
     """
     field_names = [row.name for row in fields(GbotSettings)]
     for name in sorted(map(str, settings)):

@@ -349,7 +349,9 @@ class StorageClient:
         if not self._uses_memory:
             try:
                 return await within(CALL_SECS, self._thread_of(origin).run(self._do, act))
-            except CancelledError:  # Twisted's class is a subclass of Exception, unlike asyncio's.
+            # Twisted's CancelledError is a subclass of Exception, but it does not mean that the
+            # storage has failed.
+            except CancelledError:
                 raise
             except Exception as error:
                 self._stats.inc_value("gbot_robots/storage/errors")
