@@ -37,7 +37,7 @@ from ..fetching.fetcher import Fetcher
 from ..meta import SITEMAP
 from ..obeying.events import logger as robots_logger
 from ..obeying.identity import of_project
-from ..policy.outages import decide, renew
+from ..policy.outages import decide, lacks_a_part, renew
 from ..policy.overrides import read_overrides
 from ..settings import GbotSettings, Words
 from ..sitemaps.middlewares import check_request
@@ -299,6 +299,8 @@ class ProjectCrawl:
         entry = await self._storage.get(str(origin))
         # The name of the storage; None if the file is fetched now.
         storage: str | None = self._settings.storage
+        if entry is not None and lacks_a_part(entry, self._settings.max_bytes):
+            fresh = True
         if fresh or entry is None or time.time() >= decide(entry, time.time(), policy).ask_at:
             entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
             # A crawl takes a lease before it fetches a robots.txt, but this method does not. So

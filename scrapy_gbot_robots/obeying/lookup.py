@@ -34,7 +34,7 @@ from ..concurrency import Background, pause, run_in_thread
 from ..core.crawlers import UserAgent
 from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
-from ..policy.outages import Entry, decide, is_to_be_confirmed, renew
+from ..policy.outages import Entry, decide, is_to_be_confirmed, lacks_a_part, renew
 from ..policy.outcome import Failure, failed, is_for_this_process
 from ..policy.overrides import Override, read_overrides
 from ..settings import GbotSettings
@@ -337,6 +337,8 @@ class Lookup:
 
         If `ahead` is True, whether the entry is also too young for a refresh ahead of time.
         """
+        if entry is not None and lacks_a_part(entry, self._settings.max_bytes):
+            return False
         now = time.time()
         decision = decide(entry, now, self._settings.policy)
         # If an earlier run found no server, this run tries once to fetch the file.

@@ -401,6 +401,18 @@ def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:
     return outage.failure in NO_SERVER and outage.failed_at < began_at
 
 
+def lacks_a_part(entry: Entry, max_bytes: int) -> bool:
+    """Return whether a crawl should fetch a robots.txt at once, because its copy is too short.
+
+    The result is True if the crawl reads up to `max_bytes` bytes, and the copy was cut by a crawl
+    that reads fewer. During an outage it is False, because then the copy is better than nothing.
+    """
+    copy = entry.copy
+    if copy is None or entry.outage is not None or copy.kind is not Kind.RULES:
+        return False
+    return copy.cut and len(copy.body) < max_bytes
+
+
 def span(secs: float) -> str:
     """Return `secs` seconds in the largest unit, rounded down, such as "33 d" or "5 min"."""
     for size, unit in _UNITS:

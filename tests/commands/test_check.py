@@ -106,6 +106,17 @@ def test_stored_answer_after_a_fresh_fetch_that_failed_is_called_so(project: Pat
     assert facts["robots_txt"]["outage"].items() >= {"failures": 2, "why": "HTTP 503"}.items()
 
 
+def test_stored_copy_that_a_smaller_limit_has_cut_is_fetched_again(project: Path) -> None:
+    with Site({"/robots.txt": b"user-agent: *\n# 30 bytes long\ndisallow: /\n"}) as site:
+        limits = ("-s", "GBOT_ROBOTS_MAX_BYTES=30"), ("-s", "GBOT_ROBOTS_MAX_BYTES=1000")
+        ended = [
+            run("check", site.url("/x"), *limit, cwd=project) for limit in limits for _ in "ab"
+        ]
+        asked = site.paths()
+    assert [each.status for each in ended] == [0, 0, 1, 1]
+    assert asked == ["/robots.txt"] * 2
+
+
 def test_programs_get_all_that_is_known_of_each_robots_txt(project: Path) -> None:
     with (
         Site({"/robots.txt": ROBOTS_TXT}) as end,

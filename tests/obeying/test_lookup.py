@@ -53,6 +53,22 @@ async def test_answer_is_good_for(
     assert stats(visitor.crawler, "gbot_robots/lookup/") == {"fetched": 2, "memory": 1}
 
 
+@table("max_bytes, may, asked", (30, True, 1), (1_000, False, 2))
+@as_scrapy_runs_it
+async def test_stored_copy_that_a_smaller_limit_has_cut_is_fetched_again(
+    max_bytes: int, may: bool, asked: int, tmp_path: Path, site: Site
+) -> None:
+    site.pages["/robots.txt"] = b"user-agent: *\n# 30 bytes long\ndisallow: /\n"
+    stored = in_sqlite(tmp_path / "robots.sqlite")
+    async with visiting(**stored, GBOT_ROBOTS_MAX_BYTES=30) as visitor:
+        assert await visitor.may(site.url("/"))
+    async with visiting(**stored, GBOT_ROBOTS_MAX_BYTES=max_bytes) as visitor:
+        assert await visitor.may(site.url("/")) is may
+    async with visiting(**stored, GBOT_ROBOTS_MAX_BYTES=max_bytes) as visitor:
+        assert await visitor.may(site.url("/")) is may
+    assert fetches(site) == asked
+
+
 # Refreshing ahead of time
 
 

@@ -23,6 +23,7 @@ from scrapy_gbot_robots.policy.outages import (
     date_of,
     decide,
     is_to_be_confirmed,
+    lacks_a_part,
     renew,
     span,
 )
@@ -319,6 +320,22 @@ def test_google_disallows_for_30_days_whatever_fails(outcomes: list[Outcome], ag
 
 
 # Times for people
+
+
+@table(
+    "cut, kind, outage, max_bytes, lacks",
+    (True, Kind.RULES, None, 11, True),
+    (True, Kind.RULES, None, 10, False),
+    (False, Kind.RULES, None, 11, False),
+    (True, Kind.OTHER, None, 11, False),  # a web page, of which nothing counts
+    (True, Kind.RULES, Outage(NOW, 1, 503, "HTTP 503", NOW), 11, False),
+)
+def test_copy_that_a_smaller_limit_has_cut_lacks_a_part(
+    cut: bool, kind: Kind, outage: Outage | None, max_bytes: int, lacks: bool
+) -> None:
+    copy = Copy(kind, 200, "https://a.example/robots.txt", b"disallow:/", cut, "", NOW, NOW + DAY)
+    assert lacks_a_part(Entry(copy, outage), max_bytes) is lacks
+    assert not lacks_a_part(Entry(None, outage), max_bytes)
 
 
 def test_span_is_told_in_its_largest_unit_rounded_down() -> None:
