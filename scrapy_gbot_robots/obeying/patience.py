@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .answer import CachedAnswer
 
 GIVEN_UP = 64  # the number of requests in a portion
-DEAD_AFTER = 5  # waits
+DEAD_AFTER = 5  # After this many waits, an unreachable origin is dead.
 TRIES = 3  # An origin is gone after this many failures in a row to find a server.
 
 # If no server was found for one origin, the reason may be that our own network is down. Therefore,
