@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from scrapy_gbot_robots import Origin
-    from scrapy_gbot_robots.obeying.lookup import Lookup
+    from scrapy_gbot_robots.answers.lookup import Lookup
     from scrapy_gbot_robots.policy.outcome import Outcome
 
 TICK_SECS = 0.001
@@ -57,7 +57,7 @@ def main() -> None:
 async def crawl(chosen: argparse.Namespace) -> None:
     from scrapy.utils.test import get_crawler
 
-    from scrapy_gbot_robots.obeying.lookup import Lookup
+    from scrapy_gbot_robots.answers.lookup import Lookup
     from scrapy_gbot_robots.settings import GbotSettings
 
     with ExitStack() as stack:

@@ -14,12 +14,12 @@ __version__ = "1.0.0rc1"
 # The classes that users import in their code, each with the module that contains it.
 _HOME = {
     "Addon": "addon",
-    "Answer": "obeying.answer",
+    "Answer": "answers.answer",
     "Fetched": "policy.outcome",
     "Fetcher": "fetching.fetcher",
     "Finding": "core.remarks",
     "FoundSitemap": "sitemaps.urls",
-    "GbotRobotParser": "obeying.robotparser",
+    "GbotRobotParser": "answers.robotparser",
     "GbotRobotsTxtMiddleware": "obeying.middleware",
     "Origin": "core.urls",
     "Override": "policy.overrides",
@@ -28,7 +28,7 @@ _HOME = {
     "RobotsTxt": "core.robots",
     "Rule": "core.verdict",
     "Rules": "core.rules",
-    "Source": "obeying.answer",
+    "Source": "answers.answer",
     "State": "policy.outages",
     "Unavailable": "policy.outcome",
     "Unreachable": "policy.outcome",
@@ -50,6 +50,9 @@ __all__ = list(_HOME)
 
 if TYPE_CHECKING:
     from .addon import Addon as Addon
+    from .answers.answer import Answer as Answer
+    from .answers.answer import Source as Source
+    from .answers.robotparser import GbotRobotParser as GbotRobotParser
     from .components import RobotsReport as RobotsReport
     from .components import RobotsScheduler as RobotsScheduler
     from .components import SitemapDiscovery as SitemapDiscovery
@@ -64,10 +67,7 @@ if TYPE_CHECKING:
     from .core.verdict import Rule as Rule
     from .core.verdict import Verdict as Verdict
     from .fetching.fetcher import Fetcher as Fetcher
-    from .obeying.answer import Answer as Answer
-    from .obeying.answer import Source as Source
     from .obeying.middleware import GbotRobotsTxtMiddleware as GbotRobotsTxtMiddleware
-    from .obeying.robotparser import GbotRobotParser as GbotRobotParser
     from .policy.outages import State as State
     from .policy.outcome import Fetched as Fetched
     from .policy.outcome import Unavailable as Unavailable

@@ -14,9 +14,9 @@ from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.utils.misc import load_object
 from scrapy.utils.python import global_object_name
 
+from .answers.robotparser import GbotRobotParser
 from .obeying.front import with_front
 from .obeying.middleware import GbotRobotsTxtMiddleware
-from .obeying.robotparser import GbotRobotParser
 from .pages.middleware import PageRulesMiddleware
 from .report.extension import RobotsReport
 from .report.record import RobotsRecord

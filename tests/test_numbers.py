@@ -4,9 +4,10 @@ import re
 
 import pytest
 
+from scrapy_gbot_robots.answers import answer
 from scrapy_gbot_robots.core import lines, rules
 from scrapy_gbot_robots.fetching import fetcher
-from scrapy_gbot_robots.obeying import answer, front, patience, room
+from scrapy_gbot_robots.obeying import front, patience, room
 from scrapy_gbot_robots.pages import directives as tags
 from scrapy_gbot_robots.policy import outages
 from scrapy_gbot_robots.report import extension, summary
@@ -41,7 +42,7 @@ NUMBERS = [
     ("troubleshooting", "up to {} minutes if more than", patience.DEAD_AFTER),
     ("how-to", "After {} waits", patience.DEAD_AFTER),
     ("semantics", "After {} waits, all requests of the host are forbidden", patience.DEAD_AFTER),
-    ("semantics", "requests wait for {} tries only", patience.TRIES),
+    ("semantics", "requests wait for {} tries only", outages.GONE_AFTER),
     ("waiting", "keeps at most {} requests in memory", front.MOST_HELD),
     ("waiting", "and {} more to request the next robots.txt early", front.LOOK_AHEAD),
     ("waiting", "asks the scheduler again every {} seconds", front.ASK_AGAIN_SECS),

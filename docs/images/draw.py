@@ -66,7 +66,7 @@ def ways() -> str:
         ("Request", "of a page", "out"),
         ("Origin", "scheme, host, port", "pure"),
         ("room", "waits for its answer", ""),
-        ("Lookup", "obeying", ""),
+        ("Lookup", "answers", ""),
     ]
     known = [
         ("memory", "parsed answers", ""),

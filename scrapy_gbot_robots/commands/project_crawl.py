@@ -29,13 +29,13 @@ from twisted.python.failure import Failure as TwistedFailure
 from typing_extensions import Self
 
 from ..addon import Addon
+from ..answers.events import logger as robots_logger
 from ..concurrency import pause
 from ..core.crawlers import UserAgent
 from ..core.named_user_agent import NamedUserAgent
 from ..core.urls import Origin
 from ..fetching.fetcher import Fetcher
 from ..meta import SITEMAP
-from ..obeying.events import logger as robots_logger
 from ..obeying.identity import of_project
 from ..policy.outages import decide, lacks_a_part, renew
 from ..policy.overrides import read_overrides

@@ -23,12 +23,12 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.utils.datatypes import LocalCache
 
+from ..answers.answer import CachedAnswer
 from ..core.crawlers import UserAgent
 from ..core.urls import Origin
 from ..engine import DownloadSlots
 from ..meta import OWN_SLOT
 from ..settings import GbotSettings
-from .answer import CachedAnswer
 
 _SLOT = "download_slot"  # In request.meta, Scrapy stores the slot of a request under this key.
 # The delays of a slot are random unless the slot's attribute with one of these names is 0. Scrapy

@@ -24,12 +24,12 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from twisted.internet.defer import Deferred
 
+from ..answers.answer import CachedAnswer
+from ..answers.lookup import NeededUserAgents
 from ..core.crawlers import UserAgent
 from ..core.urls import Origin
 from ..engine import DownloadSlots, in_progress
 from ..meta import SITEMAP
-from .answer import CachedAnswer
-from .lookup import NeededUserAgents
 
 # A slot with a delay may have as many requests in its queue as it sends in this time, in seconds.
 AHEAD_SECS = 1.0

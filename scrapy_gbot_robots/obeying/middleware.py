@@ -21,6 +21,9 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response, TextResponse
 from scrapy.utils.misc import load_object
 
+from ..answers.answer import CachedAnswer
+from ..answers.lookup import Lookup
+from ..answers.robotparser import GbotRobotParser
 from ..concurrency import pause, run_in_thread
 from ..core.crawlers import UserAgent
 from ..core.preferences import NOTHING_SAID, Preferences
@@ -44,12 +47,9 @@ from ..policy.outages import State, date_of
 from ..policy.overrides import Action, Override
 from ..settings import GbotSettings, warn_of_mistakes
 from ..signals import override_used, request_forbidden
-from .answer import CachedAnswer
 from .crawl_delay import CrawlDelays
 from .identity import CrawlerIdentity
 from .lines import Handed
-from .lookup import Lookup
-from .robotparser import GbotRobotParser
 from .room import Room
 from .subject import clear_own_meta, is_subject, mark_known, origin_of, restore, returned
 

@@ -32,13 +32,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..core.urls import Origin
+from ..policy.outages import GONE_AFTER
 
 if TYPE_CHECKING:
-    from .answer import CachedAnswer
+    from ..answers.answer import CachedAnswer
 
 GIVEN_UP = 64  # the number of requests in a portion
 DEAD_AFTER = 5  # After this many waits, an unreachable origin is dead.
-TRIES = 3  # An origin is gone after this many failures in a row to find a server.
 
 # If no server was found for one origin, the reason may be that our own network is down. Therefore,
 # for this time after that, no other origin is gone.
@@ -126,7 +126,7 @@ class Patience:
 
     def is_gone(self, answer: CachedAnswer, now: float) -> bool:
         """Whether the host has no address or no server, and our own network seems to work."""
-        if _tries_without_server(answer) < TRIES:
+        if _tries_without_server(answer) < GONE_AFTER:
             return False
         if self.answered_at > answer.since:
             return True
@@ -145,7 +145,7 @@ class Patience:
         decided_at = self._decided_at(answer)
         if now < decided_at:
             at = min(at, decided_at)
-        if _tries_without_server(answer) >= TRIES:
+        if _tries_without_server(answer) >= GONE_AFTER:
             # The origin is gone, unless our own network is down. `is_gone` cannot tell this until
             # `_DOUBT_SECS` have passed. While other origins fail too, the room looks at the origin
             # again every `_DOUBT_SECS`.

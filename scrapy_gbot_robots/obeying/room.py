@@ -46,13 +46,14 @@ from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import maybe_deferred_to_future
 
+from ..answers.answer import CachedAnswer, Source
+from ..answers.lookup import Lookup
 from ..concurrency import wake
 from ..core.crawlers import UserAgent
 from ..core.urls import Origin
 from ..engine import DownloadSlots, is_closing, pull_soon, without_a_place
 from ..fetching.fetcher import MOST_UNDER_WAY
 from ..meta import RETURNED
-from .answer import CachedAnswer, Source
 from .identity import CrawlerIdentity
 from .lines import (
     NEVER,
@@ -66,7 +67,6 @@ from .lines import (
     Standing,
     Waiter,
 )
-from .lookup import Lookup
 from .patience import Patience
 from .subject import is_unchecked_sitemap, origin_of, restore
 

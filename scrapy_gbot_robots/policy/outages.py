@@ -66,6 +66,8 @@ _GRACE = HOUR
 # of its lifetime, but at most `_REFRESH_MOST` seconds before the end.
 _REFRESH_SHARE = 0.1
 _REFRESH_MOST = HOUR
+# After this many failures in a row to find a server, the origin counts as gone.
+GONE_AFTER = 3
 # With these statuses a server denies access to a robots.txt. They do not mean that the site has no
 # robots.txt.
 REFUSALS = (401, 402, 403, 451)

@@ -27,11 +27,11 @@ from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import call_later
 
+from ..answers.events import DECIDED
 from ..concurrency import run_in_thread
 from ..core.urls import Origin, shown
 from ..exceptions import ForbiddenByRobotsTxt
 from ..meta import RETURNED
-from ..obeying.events import DECIDED
 from ..settings import GbotSettings
 from ..signals import request_forbidden
 from .summary import CrawlCounts, ForbiddingRule, summary

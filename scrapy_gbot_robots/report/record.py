@@ -33,11 +33,11 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Headers, Response
 from scrapy.utils.datatypes import LocalCache
 
+from ..answers.answer import CachedAnswer, Source
+from ..answers.events import DECIDED
 from ..concurrency import Background, OneThread
 from ..core.urls import Origin
 from ..counts import plural
-from ..obeying.answer import CachedAnswer, Source
-from ..obeying.events import DECIDED
 from ..policy.outages import Copy, State, date_of
 from ..settings import GbotSettings, record_named
 from ..signals import robotstxt_served

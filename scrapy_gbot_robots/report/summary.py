@@ -14,11 +14,11 @@ from typing import NamedTuple
 from scrapy import Request
 from scrapy.crawler import Crawler
 
+from ..answers.answer import CachedAnswer
 from ..core.urls import Origin, shown
 from ..core.verdict import Rule
 from ..counts import Tally, plural
 from ..exceptions import ForbiddenByRobotsTxt
-from ..obeying.answer import CachedAnswer
 from ..policy.outages import REFUSALS, Copy, Kind, State
 from ..sitemaps.discovery import skipped_by_rule
 

@@ -24,10 +24,10 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import CancelledError, fail
 from twisted.python.failure import Failure as TwistedFailure
 
+from scrapy_gbot_robots.answers.events import DECIDED
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.engine import LISTENER, Overhearing
 from scrapy_gbot_robots.fetching import exchange
-from scrapy_gbot_robots.obeying.events import DECIDED
 from scrapy_gbot_robots.policy.decoding import decoded
 from scrapy_gbot_robots.policy.outcome import Failure
 

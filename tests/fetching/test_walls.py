@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from scrapy_gbot_robots.obeying import events
+from scrapy_gbot_robots.answers import events
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
 from ..support.web import Content, Reply, Site, redirect

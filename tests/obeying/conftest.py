@@ -5,14 +5,10 @@ from functools import partial
 
 import pytest
 
-from ..support.clock import Clock
+from ..support.clock import clock
 from ..support.rooms import NewWorld, World
 
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time of day, which the test sets."""
-    return Clock.of(monkeypatch)
+__all__ = ["clock"]
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 
 from scrapy_gbot_robots import Origin, UserAgent
+from scrapy_gbot_robots.answers.answer import CachedAnswer
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.policy.overrides import decision_by, read_overrides
 from scrapy_gbot_robots.signals import override_used
 
@@ -156,7 +156,7 @@ PAST = {"rules": "ignore", "reason": "x", "until": "2020-02-29"}
 async def test_log_names_at_the_start_what_is_in_force_and_what_has_run_out_and_is_not_applied(
     site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", "scrapy_gbot_robots.obeying.events")
+    caplog.set_level("INFO", "scrapy_gbot_robots.answers.events")
     overrides = {
         "a.example": {"rules": "user-agent: *\ndisallow: /x", "reason": "mail"},
         "b.example": {"rules": "ignore", "reason": "contract 17", "until": "2999-01-01"},

@@ -16,10 +16,10 @@ from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin, RobotsTxt
+from scrapy_gbot_robots.answers.answer import CachedAnswer
 from scrapy_gbot_robots.core.crawlers import UserAgent
 from scrapy_gbot_robots.engine import DownloadSlots
 from scrapy_gbot_robots.meta import PROBE
-from scrapy_gbot_robots.obeying.answer import CachedAnswer
 from scrapy_gbot_robots.obeying.lines import Standing
 from scrapy_gbot_robots.obeying.subject import returned
 from scrapy_gbot_robots.policy.outages import Decision, State

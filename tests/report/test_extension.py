@@ -15,9 +15,9 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin, Rule, Verdict
+from scrapy_gbot_robots.answers.answer import CachedAnswer, Source
 from scrapy_gbot_robots.counts import Tally
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, Outage, State
 from scrapy_gbot_robots.report import summary as counters
 from scrapy_gbot_robots.report.extension import RobotsReport, page

@@ -18,10 +18,10 @@ from scrapy.crawler import Crawler
 from scrapy.http import Headers, Response
 from scrapy.utils.test import get_crawler
 
+from scrapy_gbot_robots.answers.answer import CachedAnswer, Source
 from scrapy_gbot_robots.bulk import judge
 from scrapy_gbot_robots.core.urls import Origin
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
-from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Outage, State
 from scrapy_gbot_robots.report.record import RobotsRecord
 from scrapy_gbot_robots.storage.memory import MemoryStorage

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from scrapy_gbot_robots.obeying import answer, lookup, room
+from scrapy_gbot_robots.answers import answer, lookup
+from scrapy_gbot_robots.obeying import room
 from scrapy_gbot_robots.storage import sqlite
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
@@ -33,3 +34,9 @@ class Clock:
         for module in (answer, lookup, room, sqlite):
             monkeypatch.setattr(module, "time", clock)
         return clock
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The time of day, which the test sets."""
+    return Clock.of(monkeypatch)

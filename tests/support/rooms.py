@@ -17,11 +17,11 @@ from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import GbotRobotsTxtMiddleware, Origin, RobotsScheduler
+from scrapy_gbot_robots.answers import answer as answer_module
+from scrapy_gbot_robots.answers.answer import CachedAnswer, Source
 from scrapy_gbot_robots.core.crawlers import UserAgent
-from scrapy_gbot_robots.obeying import answer as answer_module
 from scrapy_gbot_robots.obeying import front as front_module
 from scrapy_gbot_robots.obeying import room as room_module
-from scrapy_gbot_robots.obeying.answer import CachedAnswer, Source
 from scrapy_gbot_robots.obeying.lines import Handed
 from scrapy_gbot_robots.obeying.room import Room
 from scrapy_gbot_robots.obeying.subject import is_subject

@@ -51,7 +51,7 @@ def _options() -> argparse.Namespace:
         "where",
         nargs="*",
         default=[*ROOMS],
-        help=f"a room ({', '.join(ROOMS)}), or modules of one, as obeying/lookup (default: all rooms)",
+        help=f"a room ({', '.join(ROOMS)}), or modules of one, as answers/lookup (default: all rooms)",
     )
     parser.add_argument(
         "--sample", type=int, default=100, help="mutants to try (default: %(default)s)"

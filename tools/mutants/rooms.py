@@ -11,6 +11,7 @@ ROOMS = {
     "core": "tests/core",
     "policy": "tests/policy",
     "fetching": "tests/fetching",
+    "answers": "tests/answers tests/obeying/test_outages.py tests/obeying/test_overrides.py",
     "obeying": "tests/obeying tests/fetching/test_fetcher.py",
     "storage": "tests/storage",
     "sitemaps": "tests/sitemaps",
@@ -21,18 +22,18 @@ ROOMS = {
     "commands": "tests/commands",
     "engine": "tests/test_engine.py tests/obeying/test_waiting.py tests/obeying/test_crawl_delay.py"
     " tests/fetching/test_fetcher.py",
-    "concurrency": "tests/test_concurrency.py tests/obeying/test_lookup.py tests/obeying/test_closing.py",
+    "concurrency": "tests/test_concurrency.py tests/answers/test_lookup.py tests/obeying/test_closing.py",
     "settings": "tests/test_settings.py",
     "addon": "tests/test_addon.py tests/test_settings.py",
 }
 
 
 def modules(where: str) -> list[Path]:
-    """The modules of a room, or the one that is named, as in "obeying/lookup". Raises SystemExit if there is none."""
+    """The modules of a room, or the one that is named, as in "answers/lookup". Raises SystemExit if there is none."""
     path = HOME / PACKAGE / where
     found = sorted(path.glob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
     if where.partition("/")[0] not in ROOMS or not found[0].exists():
         raise SystemExit(
-            f"{where} is neither a room ({', '.join(ROOMS)}) nor a module of one, such as obeying/lookup"
+            f"{where} is neither a room ({', '.join(ROOMS)}) nor a module of one, such as answers/lookup"
         )
     return [module for module in found if module.name != "__init__.py"]

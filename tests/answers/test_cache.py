@@ -11,7 +11,7 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin, RobotsTxt, UserAgent
-from scrapy_gbot_robots.obeying.answer import AnswerCache, CachedAnswer
+from scrapy_gbot_robots.answers.answer import AnswerCache, CachedAnswer
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Entry, Kind, Policy, State, decide
 from scrapy_gbot_robots.report.summary import CrawlCounts
 

@@ -15,9 +15,10 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Answer, Origin, RobotsTxt, State, UserAgent, signals
+from scrapy_gbot_robots.answers import events
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.core.robots import groups_of
-from scrapy_gbot_robots.obeying import events, room
+from scrapy_gbot_robots.obeying import room
 from scrapy_gbot_robots.settings import GbotSettings
 from scrapy_gbot_robots.signals import (
     robotstxt_changed,
@@ -379,7 +380,7 @@ async def test_redirect_not_followed_is_told(
     caplog.set_level("INFO")
     with Site({"/robots.txt": redirect(location), "*": b"ok"}) as site:
         await crawl(Pages, urls=[site.url("/")])
-    told = said(caplog, "obeying.events", logging.INFO)
+    told = said(caplog, "answers.events", logging.INFO)
     assert f"{site.url('/robots.txt')}: HTTP 302 {why}, as 404" in told
 
 

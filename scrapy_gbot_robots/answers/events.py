@@ -26,7 +26,7 @@ from ..core.urls import Origin, shown
 from ..engine import pull_soon
 from ..fetching.fetcher import MOST_WARNED
 from ..meta import SITEMAP
-from ..policy.outages import Copy, Kind, State
+from ..policy.outages import GONE_AFTER, Copy, Kind, State
 from ..policy.outcome import (
     NOT_ASKED,
     REDIRECTS,
@@ -41,7 +41,6 @@ from ..policy.web_pages import hides_rules
 from ..settings import GbotSettings
 from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
 from .answer import CachedAnswer, ShownAnswer, Source
-from .patience import TRIES
 from .robotparser import GbotRobotParser
 
 # The signal `DECIDED(answer, copy)` is sent for each new answer. The report and the record of a
@@ -234,7 +233,7 @@ class CrawlEvents:
         elif secs and answer.is_waited_for(request):
             if tries_without_server:
                 more.append(
-                    f"Its requests wait until {TRIES} tries in a row have found no server, "
+                    f"Its requests wait until {GONE_AFTER} tries in a row have found no server, "
                     "which usually takes a few seconds"
                 )
             else:

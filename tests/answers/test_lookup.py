@@ -12,9 +12,9 @@ import pytest
 from scrapy.crawler import Crawler
 
 from scrapy_gbot_robots import Origin, RobotsTxt
+from scrapy_gbot_robots.answers import lookup as lookups
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.fetching.fetcher import Fetcher
-from scrapy_gbot_robots.obeying import lookup as lookups
 from scrapy_gbot_robots.policy.outages import Copy, Entry, Kind
 from scrapy_gbot_robots.signals import robotstxt_known
 from scrapy_gbot_robots.storage.client import StorageClient
@@ -331,7 +331,7 @@ async def test_two_unreachable_origins_and_room_for_one_are_given_up_in_time() -
 async def test_signal_and_log_line_come_once_for_each_robots_txt_fetched_or_stored(
     site: Site, tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG, logger="scrapy_gbot_robots.obeying.events")
+    caplog.set_level(logging.DEBUG, logger="scrapy_gbot_robots.answers.events")
     site.pages["/robots.txt"] = b"sitemap: https://example.com/s.xml"
     told: list[tuple[Origin, tuple[str, ...]]] = []
     crawlers: list[Crawler] = []
