@@ -247,6 +247,7 @@ async def _crawl_with_spider(cls: type[Spider], site: Site, overlay: dict[str, A
     assert "/no" not in site.paths()
 
 
+@pytest.mark.slow
 def test_unit_test_of_a_spider_passes_as_shown(tmp_path: Path) -> None:
     """Without a reactor, which Scrapy needs before 2.15."""
     if scrapy.version_info < (2, 15):

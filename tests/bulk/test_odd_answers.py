@@ -72,7 +72,7 @@ def by_command(name: str, directory: Path, urls: list[str]) -> list[dict[str, bo
 @table(
     "name, seed, count",
     ("http11", 1, 80),
-    ("h2", 1, 40),
+    pytest.param("h2", 1, 40, marks=pytest.mark.slow),
     pytest.param("http11", 2, 300, marks=pytest.mark.slow),
     pytest.param("aiohttp", 2, 100, marks=pytest.mark.slow),
     pytest.param("httpx", 2, 100, marks=pytest.mark.slow),

@@ -301,7 +301,12 @@ def test_colour_adds_nothing_to_words(name: str, value: str, colour: bool, tmp_p
     assert ("\x1b[" in shown.out, "\x1b" in plain.out) == (colour, False)
 
 
-@pytest.mark.parametrize("command", ["check {}", "lint {}", "test - --robots {}"])
+@table(
+    "command",
+    "check {}",
+    pytest.param("lint {}", marks=pytest.mark.slow),
+    pytest.param("test - --robots {}", marks=pytest.mark.slow),
+)
 def test_wait_for_a_slow_host_is_shown_until_it_is_over(command: str, tmp_path: Path) -> None:
     slow = Reply(200, b"user-agent: *\ndisallow:", after_secs=2)
     with Site({"/robots.txt": slow}) as site:

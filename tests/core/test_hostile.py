@@ -135,7 +135,7 @@ def test_rules_are_looked_through_once_however_many_match(monkeypatch: pytest.Mo
     row("groups", groups_of),
     row("sitemaps", sitemap_lines_of),
     row("remarks", lambda robots: robots.remarks),
-    row("lint", lambda robots: findings(robots._body)),
+    row("lint", lambda robots: findings(robots._body), marks=pytest.mark.slow),
 )
 @table(
     "body_of",

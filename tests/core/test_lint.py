@@ -581,9 +581,9 @@ MERGED = [
         "shared-rules",
         b"%bdisallow: /\n%b" % (b"".join(AGENTS[:300]), b"disallow: /\n" * 5000)
         + b"".join(b"%ballow: /x\n" % user_agent for user_agent in AGENTS[:300]),
-        marks=pytest.mark.slow,
     ),
 )
+@pytest.mark.slow
 def test_hostile_files_take_seconds_at_the_most(body: bytes) -> None:
     with time_below(120):
         findings(body)

@@ -75,7 +75,7 @@ def numbered(patterns: Iterable[tuple[bool, str]]) -> list[Rule]:
     return [Rule(allow, pattern, line) for line, (allow, pattern) in enumerate(patterns, 2)]
 
 
-@pytest.mark.parametrize("number", [3, 50, 400, 3000])
+@pytest.mark.parametrize("number", [3, 50, 400, pytest.param(3000, marks=pytest.mark.slow)])
 @table(
     "shapes",
     row("any", ("/{}", "/{}/", "/*{}", "/*{}*x$", "*/{}$", "/{}*{}")),

@@ -210,6 +210,7 @@ async def test_last_change_reaches_the_callback_and_since_filters_by_it(site: Si
 
 
 @in_reactor
+@pytest.mark.slow
 async def test_pages_are_requested_and_the_reactor_runs_while_a_file_is_read(site: Site) -> None:
     class Looking(Hosts):
         most = known = at_first_page = 0

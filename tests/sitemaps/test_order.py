@@ -122,12 +122,12 @@ async def most_queued(site: Site, settings: dict[str, Any]) -> int:
 @table(
     "settings, least, most",
     ({}, 0, 60),  # 8 of pages, and those of the files that were begun when there were none
-    (FIFO, 0, 60),
-    (ACROSS_HOSTS, 0, 80),
+    pytest.param(FIFO, 0, 60, marks=pytest.mark.slow),
+    pytest.param(ACROSS_HOSTS, 0, 80, marks=pytest.mark.slow),
     (TWO_FILES, 60, 160),  # the first of three is read to its end all the same
     (NO_FILE, 0, 400),
     ({"GBOT_ROBOTS_SITEMAPS_AHEAD": 0}, 160, 400),
-    ({"GBOT_ROBOTS_SITEMAPS_AHEAD": 1}, 0, 60),
+    pytest.param({"GBOT_ROBOTS_SITEMAPS_AHEAD": 1}, 0, 60, marks=pytest.mark.slow),
 )
 @as_scrapy_runs_it
 async def test_files_are_read_on_only_while_few_pages_wait(
@@ -214,7 +214,7 @@ async def test_crawl_that_closes_while_files_wait_ends(ahead: int, site: Site) -
     assert number == 603 if not ahead else number < 200
 
 
-@pytest.mark.parametrize("ahead", [10, 0])
+@pytest.mark.parametrize("ahead", [10, pytest.param(0, marks=pytest.mark.slow)])
 @as_scrapy_runs_it
 async def test_nothing_is_lost_if_a_crawl_with_a_queue_on_disk_closes_while_files_are_read(
     ahead: int, site: Site, tmp_path: Path
@@ -230,7 +230,9 @@ async def test_nothing_is_lost_if_a_crawl_with_a_queue_on_disk_closes_while_file
     assert len(pages) == len({*pages}) == 240
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))]
+)
 @as_scrapy_runs_it
 async def test_random_sites_lose_no_page_whatever_the_queue_and_bound(
     seed: int, tmp_path: Path

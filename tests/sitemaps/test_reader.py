@@ -409,6 +409,7 @@ def test_file_cut_in_its_compression_is_good_up_to_there() -> None:
     assert reader.trouble
 
 
+@pytest.mark.slow
 def test_file_of_one_gzip_member_is_read_to_its_end_however_long_it_is() -> None:
     random = Random(1)
     body = urlset(
@@ -495,6 +496,7 @@ def test_entry_is_read_though_nothing_but_blanks_follows() -> None:
 
 
 @needs_posix
+@pytest.mark.slow
 def test_hostile_file_costs_little(tmp_path: Path) -> None:
     """In processes of their own: tracemalloc does not see the memory that lxml takes."""
     for name, body in HOSTILE.items():
@@ -643,6 +645,7 @@ def test_first_entry_is_there_before_the_file_is_read() -> None:
     assert Body.furthest <= 2 * 8_192
 
 
+@pytest.mark.slow
 def test_entry_after_less_than_a_million_characters_of_nothing_is_read() -> None:
     nothing = b"<a/>" * 240_000
     body = urlset(nothing, url(b"http://e/1"), nothing, url(b"http://e/2"))
