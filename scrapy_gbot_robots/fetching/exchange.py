@@ -294,7 +294,7 @@ class Exchange:
         response = self.response
         if response is None or response.status in _WITHOUT_BODY or response.protocol in HTTP2:
             return
-        is_chunked = "chunked" in _codings(self.headers, "Transfer-Encoding")
+        is_chunked = "chunked" in _listed(self.headers, "Transfer-Encoding")
         if not is_chunked and "Content-Length" not in self.headers:
             response.flags.append("partial")
 
@@ -435,14 +435,16 @@ class Exchange:
         # A middleware may have changed the method to HEAD. Then the response has no body.
         if self.request is not None and self.request.method == "HEAD":
             raise EOFError
+        if self._lacks_declared_body(response):
+            raise EOFError
         # Some handlers decode only the transfer coding "chunked". If the server has used a
         # different one, for example gzip, the body is still encoded.
-        transfer = _codings(self.headers, "Transfer-Encoding")
+        transfer = _listed(self.headers, "Transfer-Encoding")
         if {name.strip() for name in transfer.split(",")} - {"", "chunked", "identity"}:
             raise DecodeError(f"Transfer-Encoding {transfer[:80]!r} was not decoded")
         return decoded(
             as_served(response.body, response.flags),
-            _codings(self.headers, "Content-Encoding"),
+            _listed(self.headers, "Content-Encoding"),
             max_bytes,
             whole=not self.stopped,
             # The flag "partial" means that the body ended with the connection, and no header marked
@@ -450,6 +452,23 @@ class Exchange:
             # byte.
             may_be_empty="partial" not in response.flags,
         )
+
+    def _lacks_declared_body(self, response: Response) -> bool:
+        """Whether the body is empty, though its Content-Length is greater than 0.
+
+        In HTTP/2, such a response is malformed (RFC 9113 8.1.1). But the library h2 compares the
+        lengths only when a DATA frame arrives, and a response may end without one. A response that
+        a middleware returns, for example from a cache, may be a copy of such a response.
+
+        A handler for HTTP/1.1 compares the lengths itself. If such a handler also decodes the body,
+        the Content-Length of an empty body may be that of its encoded form.
+        """
+        if response.body or self.stopped or response.status in _WITHOUT_BODY:
+            return False
+        if self.request is not None and response.protocol not in HTTP2:
+            return False
+        lengths = _listed(self.headers, "Content-Length").split(",")
+        return any(length.strip().lstrip("0").isdecimal() for length in lengths)
 
 
 def _ftp_cause(error: BaseException) -> BaseException:
@@ -486,7 +505,7 @@ def _ftp_reply_in(text: str) -> str:
     return shown(" ".join([code[0], *words]).strip())
 
 
-def _codings(of: Headers, name: str) -> str:
+def _listed(of: Headers, name: str) -> str:
     return b",".join(of.getlist(name)).decode("latin-1").lower()
 
 

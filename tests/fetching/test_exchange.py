@@ -53,6 +53,41 @@ def test_part_of_a_body_is_no_robots_txt(body: bytes, flags: list[str], stopped:
     assert outcome(body, 200, *flags, stopped=stopped) == failed(Failure.TRUNCATED)
 
 
+@table(
+    "length, by, status, is_truncated",
+    row("http-2", "40", "h2", 200, True),
+    row("httpx-name", "40", "HTTP/2", 200, True),
+    row("twice", "0040, 0040", "h2", 200, True),
+    row("zero", "00", "h2", 200, False),
+    row("no-number", "x", "h2", 200, False),
+    row("status-without-body", "40", "h2", 204, False),
+    row("reset-content", "40", "h2", 205, True),
+    # The handler compares lengths itself, and may have decoded the body: a gzip body has 20 bytes
+    # if the file in it is empty.
+    row("http-1", "20", "HTTP/1.1", 200, False),
+    row("handler-names-none", "20", None, 200, False),
+    row("from-a-cache", "40", "a middleware", 200, True),
+)
+def test_empty_body_is_truncated_if_a_length_was_declared_and_nobody_has_compared(
+    length: str, by: str | None, status: int, is_truncated: bool
+) -> None:
+    headers = {"Content-Length": length}
+
+    def outcome_of(body: bytes) -> Outcome:
+        exchange = Exchange(Request(URL), 512_000)
+        response = Response(URL, status, headers, body)
+        if by != "a middleware":
+            exchange.request = exchange.robots_request
+            response = response.replace(protocol=by)
+        exchange.keep_response(response)
+        return exchange.outcome(response, URL, GbotSettings.of(Settings()))
+
+    empty = Fetched(status, URL, b"", False, None)
+    assert outcome_of(b"") == (failed(Failure.TRUNCATED) if is_truncated else empty)
+    # A handler or a cache may have decoded the body, so it may have another length.
+    assert outcome_of(RULES) == Fetched(status, URL, RULES, False, None)
+
+
 def test_body_that_is_cut_at_the_limit_is_good_and_known_to_be_cut() -> None:
     cut = outcome(RULES, 200, "download_stopped", stopped=True)
     assert cut == Fetched(200, URL, RULES, True, None)

@@ -14,6 +14,7 @@ from socket import socket
 from typing import Any, ClassVar
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import Request, signals
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
@@ -554,3 +555,41 @@ async def test_file_that_declares_a_length_above_that_bound_is_read_by_http2() -
     with Http2Site(answer) as site:
         crawler = await crawl(Pages, settings, urls=[site.url("/page"), site.url("/free")])
     assert set(pages(crawler).crawled) == {site.url("/free")}
+
+
+def by_each_http2_handler() -> list[ParameterSet]:
+    """Return parameters for a test: the settings for each handler of Scrapy that has HTTP/2."""
+    handler = "scrapy.core.downloader.handlers.http2.H2DownloadHandler"
+    cases = [row("twisted", {"DOWNLOAD_HANDLERS": {"https": handler}})]
+    for case in by_each_handler():
+        if case.id == "httpx":
+            settings: Any = case.values[0]
+            settings = {**settings, "HTTPX_HTTP2_ENABLED": True}
+            cases.append(row("httpx", settings, marks=case.marks))
+    return cases
+
+
+@table(
+    "length, coding, is_truncated",
+    row("some", "40", [], True),
+    row("some-of-gzip", "40", [("content-encoding", "gzip")], True),
+    row("none", "0", [], False),
+    row("none-of-gzip", "0", [("content-encoding", "gzip")], False),
+)
+@pytest.mark.parametrize("settings", by_each_http2_handler())
+@in_reactor
+async def test_http2_answer_that_ends_with_its_headers_must_not_declare_a_body(  # RFC 9113 8.1.1
+    settings: dict[str, Any], length: str, coding: list[tuple[str, str]], is_truncated: bool
+) -> None:
+    pytest.importorskip("h2", reason="h2 is not installed")
+
+    def answer(_: str, path: str) -> Reply2:
+        if path != "/robots.txt":
+            return Reply2(200, b"page")
+        return Reply2(200, b"", [("content-length", length), *coding], end="headers")
+
+    with Http2Site(answer) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url("/page")])
+    assert bool(pages(crawler).crawled) != is_truncated
+    reasons = [str(why).rpartition(": ")[2] for why in pages(crawler).refused.values()]
+    assert reasons == ["the body ended early"] * is_truncated

@@ -12,8 +12,9 @@ from .web import Server
 class Reply2:
     """A response.
 
-    `end` is "" if the stream ends as usual. It is "reset" if the server resets the stream, and
-    "close" if the server closes the connection.
+    `end` is "" if the stream ends as usual. It is "headers" if the frame with the headers ends the
+    stream, "reset" if the server resets the stream, and "close" if the server closes the
+    connection.
     """
 
     status: int = 200
@@ -51,7 +52,8 @@ class Http2Site(Server):
         names = {bytes(name): bytes(value).decode() for name, value in request.headers}
         reply = self._answer(connection.getsockname()[0], names[b":path"])
         headers = [(":status", str(reply.status)), *reply.headers]
-        state.send_headers(request.stream_id, headers)
+        ends_here = reply.end == "headers"
+        state.send_headers(request.stream_id, headers, end_stream=ends_here)
         for start in range(0, len(reply.body), 16_384):
             state.send_data(request.stream_id, reply.body[start : start + 16_384])
         if reply.end == "reset":
