@@ -359,7 +359,8 @@ class Exchange:
         """
         if self.denied_login:
             return failed(Failure.LOGIN, self.denied_login)
-        outcome: Outcome = failed(Failure.OTHER)
+        # The reply is a response of the server, so the outcome has no `failure`.
+        outcome: Outcome = Unreachable(self.ftp_reply)
         if self.response is not None:
             outcome = self.outcome(self.response, url, settings)
         return by_ftp(outcome, self.ftp_reply)

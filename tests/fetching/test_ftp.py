@@ -171,6 +171,22 @@ async def test_error_reply_is_named_as_the_server_sends_it() -> None:
     assert said == {name: name for name in IN_WORDS}
 
 
+@table(
+    "command, reply",
+    row("to-a-login", b"USER", "421 Too many users"),
+    row("in-mid-session", b"PASV", "421 Idle timeout"),
+    row("to-the-file", b"RETR /robots", "450 File busy"),
+)
+@in_reactor
+async def test_summary_names_an_error_reply(
+    command: bytes, reply: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "scrapy_gbot_robots")
+    with OddFtp({command: reply.encode()}) as server:
+        await crawl(Pages, urls=[server.url("/free")])
+        assert f"unreachable: {server.url('/robots.txt')} (FTP {reply}), 1 req" in caplog.text
+
+
 @in_reactor
 async def test_reply_550_is_named_as_the_server_sends_it() -> None:
     whys: list[str] = []
