@@ -16,6 +16,8 @@ _SETTINGS = "GBOT_ROBOTS_REDIS_URL or GBOT_ROBOTS_REDIS_CLIENT"
 _PAGE = "https://scrapy-gbot-robots.readthedocs.io/fleets/"
 
 NO_CONNECTION = f"Check that this Redis runs and can be reached. Its address is in {_SETTINGS}"
+URL = "Correct the URL in GBOT_ROBOTS_REDIS_URL, or in REDIS_URL"
+OPTIONS = f"Correct the options in {_SETTINGS}"
 LOGIN = f"Put the right user and password into {_SETTINGS}: redis://USER:PASSWORD@HOST:PORT/DB"
 RIGHTS = f"Give this user of Redis the rights that the plugin needs: {_PAGE}#redis"
 MEMORY = (
@@ -109,6 +111,8 @@ _KINDS = (
     _kind("", REPLICAS, "noreplicas", "not enough good "),
     _kind("", OTHER_KEYS, "wrongtype", "wrong kind of value"),
     _kind("", BUSY, "busy running a script", "busy redis is busy"),
+    # A client that does not know an option of its URL raises a TypeError when it connects.
+    _kind("", OPTIONS, "unexpected keyword argument"),
     _kind("ResponseError", ANSWERED),
 )
 

@@ -36,7 +36,7 @@ from typing import Any
 
 from ..core.lines import MAX_BYTES
 from ..policy.outages import KEEP_DAYS, Entry
-from .advice import on_redis
+from .advice import OPTIONS, URL, on_redis
 from .base import Storage, StorageError
 from .codec import decode, encode, most_bytes
 
@@ -141,7 +141,8 @@ class RedisStorage(Storage):
         if client.get_encoder().decode_responses:
             raise StorageError(
                 f"the client of {self.server} must return bytes: "
-                "make it with decode_responses=False"
+                "make it with decode_responses=False",
+                OPTIONS,
             )
         return client
 
@@ -289,7 +290,7 @@ def client_of(url: str) -> Any:
         # Version 3 of the protocol would need one more round trip for each connection.
         return redis.Redis.from_url(url, protocol=2, **options)
     except ValueError as error:
-        raise StorageError(f"not a Redis URL: {error}") from error
+        raise StorageError(f"not a Redis URL: {error}", URL) from error
 
 
 def _in_words(error: BaseException) -> str:

@@ -123,6 +123,20 @@ def test_client_that_decodes_what_it_reads_is_refused(redis_url: str) -> None:
         storage_at(f"{redis_url}&decode_responses=True")
 
 
+@table(
+    "option, advice",
+    row("decodes", "decode_responses=True", "Correct the options in GBOT_ROBOTS_REDIS_URL or "),
+    row("unknown", "nosuch=1", "Correct the options in GBOT_ROBOTS_REDIS_URL or "),
+    row("no-number", "socket_timeout=x", "Correct the URL in GBOT_ROBOTS_REDIS_URL, or in "),
+)
+def test_option_that_the_client_cannot_use_is_to_be_corrected(
+    option: str, advice: str, redis_url: str
+) -> None:
+    with pytest.raises(StorageError) as raised, closing(storage_at(f"{redis_url}&{option}")) as at:
+        at.get(ORIGIN)
+    assert raised.value.advice.startswith(advice)
+
+
 @pytest.mark.filterwarnings(
     "ignore:.*deprecated usage of input argument:DeprecationWarning"
 )  # by scrapy-redis
