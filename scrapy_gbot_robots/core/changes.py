@@ -20,13 +20,14 @@ from .robots import RobotsTxt, every_group_of, size_of
 from .rules import Rules, closing_rule, content_lines_of, entries_of
 from .verdict import Rule
 
-# The limit on the work of one comparison of two versions. Reading one byte for one user agent is
-# one unit of work. The whole limit is a few seconds of work.
+# The limit on the work of comparing two versions of a robots.txt, in units. Reading one byte for
+# one user agent is one unit of work. A comparison that reaches the limit takes a few seconds.
 MOST_WORK = 100_000_000
-# Merging and comparing one rule takes this many units, plus one unit for each character of its
-# pattern.
+# Merging and comparing one rule takes this many units of work (see `MOST_WORK`), plus one unit for
+# each character of the rule's pattern.
 _WORK_OF_RULE = 40
-# Reporting one changed line takes this many units. The line may belong to many user agents.
+# Reporting one changed line takes this many units of work (see `MOST_WORK`). The line counts once,
+# even if it belongs to many user agents.
 _WORK_OF_TEXT = 1_000
 
 _TURNED = {
@@ -35,8 +36,9 @@ _TURNED = {
 }
 _NOT_COMPARED = "not compared, because these files have too many rules for too many user agents"
 
-# The word for the change of a group that only one version has. A key is a pair: whether the old
-# version lacks the group, and whether the new version lacks the group.
+# If only one version names a user agent, this dictionary gives the word for the change. The first
+# item of a key is whether the old version lacks the user agent. The second item is whether the new
+# version lacks the user agent.
 _GROUPS = {(True, False): "added", (False, True): "removed"}
 
 
@@ -79,11 +81,12 @@ class AgentChange(NamedTuple):
 def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[AgentChange]:
     """Return the changes from `old` to `new`, sorted by user agent, with "*" at the beginning.
 
-    User agents with the same changes share one entry. The list is empty if every crawler follows
-    the same lines in both versions. `most_work` is the greatest work of the comparison, in units.
-    Reading one version for one user agent takes at most one unit for each byte of the version.
-    When the comparison has used up `most_work`, it stops. The entries for the user agents that
-    were not compared until then have `compared` set to False.
+    User agents with the same changes share one `AgentChange`. The list is empty if every crawler
+    follows the same lines in both versions.
+
+    `most_work` is the limit on the work of the comparison, in units. Reading one version for one
+    user agent takes at most one unit for each byte of the version. When the comparison reaches the
+    limit, it stops. In the result for the remaining user agents, `compared` is False.
     """
     most_of_one = size_of(old) + size_of(new)
     was, now = _Version(old), _Version(new)
@@ -101,7 +104,7 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
                 change = unknown
         if change != AgentChange():
             agents_of.setdefault(change, []).extend(user_agents)
-    # "*" sorts before every product token.
+    # The character "*" sorts before the characters of product tokens, so "*" is always first.
     return sorted(
         change._replace(user_agents=tuple(sorted(user_agents)))
         for change, user_agents in agents_of.items()
@@ -109,7 +112,7 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
 
 
 class _Reading(NamedTuple):
-    """The lines that a user agent follows in one version.
+    """The lines that a user agent follows in one of the two versions.
 
     Attributes:
         texts: the lines of the user agent's own groups, each with its number. If the version does
@@ -126,7 +129,7 @@ class _Reading(NamedTuple):
 
 
 class _Version:
-    """One of the two versions of a robots.txt. Its groups are read only once."""
+    """The old or the new version of a robots.txt. The groups of a version are read only once."""
 
     def __init__(self, robotstxt: RobotsTxt) -> None:
         self.groups = every_group_of(robotstxt)
@@ -153,8 +156,9 @@ def _alike(was: _Version, now: _Version) -> dict[tuple[object, object], list[str
     """Group the user agents that follow the same lines in both versions.
 
     The user agents are "*" and all names in the old or the new version. A key of the result is a
-    pair: a key for the lines in the old version, and a key for the lines in the new version. If a
-    version does not name the user agent, the key for the lines in this version is None.
+    pair. The first item identifies the lines in the old version, and the second item identifies the
+    lines in the new version. If a version does not name the user agents, the item for this version
+    is None.
     """
     together: dict[tuple[object, object], list[str]] = {}
     everyone = GLOBAL.decode("ascii")
@@ -165,7 +169,7 @@ def _alike(was: _Version, now: _Version) -> dict[tuple[object, object], list[str
 
 
 def _compared(group: str | None, was: _Reading, now: _Reading) -> AgentChange:
-    """Return the change from the lines in `was` to the lines in `now`.
+    """Compare the lines of a user agent in the old version (`was`) and in the new version (`now`).
 
     `group` has the same meaning as in `AgentChange`.
     """
@@ -186,7 +190,8 @@ def _reading(rules: Rules, entries: Iterable[Rule], own_rules: Collection[Rule])
 def _texts(rules: Rules, entries: Iterable[Rule]) -> dict[str, int | None]:
     """Return the lines of a user agent in normal form, such as "Disallow: /a".
 
-    The value for a text is the number of the first line with this text, or None for a crawl delay.
+    A key of the result is the text of a line. The value is the number of the first line with this
+    text, or None for a crawl delay.
     """
     texts: dict[str, int | None] = {}
     for allow, pattern, line in entries:
@@ -206,7 +211,7 @@ def _only_in(texts: dict[str, int | None], others: dict[str, int | None]) -> tup
 
 
 def change_in_words(change: AgentChange) -> Iterator[tuple[str, Text]]:
-    """Describe a change for people. Yield pairs of a sign and a text.
+    """Describe an `AgentChange` for people, as pairs of a sign and a text.
 
     The sign is "-" for a removed line and "+" for an added line. It is "!" if a full disallow
     begins or ends, and "?" if the lines were not compared.

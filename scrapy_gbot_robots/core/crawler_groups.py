@@ -10,10 +10,10 @@ The reader works in three steps:
 
 1. Go through the lines once. Go through a long file in blocks of lines. Outside the wanted groups
    only user-agent lines matter, so a block without the word "user" is skipped as a whole. A long
-   body in which no line begins with that word, such as an error page, is skipped as a whole.
+   body in which no line begins with "user", such as an error page, is skipped as a whole.
 2. Inside the wanted groups, a block in which every line begins with "Disallow: " is split in one
    step. In other blocks most lines begin with "Disallow: " or "Allow: ". Any other line is split at
-   its colon, and its field name is looked up among the usual spellings. If the name is not found
+   its colon, and the field name is looked up among the usual spellings. If the name is not found
    there, the careful reader (lines.py) reads the line. A line whose beginning shows that it cannot
    matter is skipped.
 3. Keep the paths of a group's rules as written, and join all paths into one text at the end
@@ -65,15 +65,16 @@ from .patterns import NO_PATTERNS, Patterns
 from .rules import Rules
 from .verdict import IGNORES_ROBOTS, NO_GROUP
 
-# Kinds of line for three fields that Google ignores. In lines.py, as in Google's parser, these
-# fields have the kind UNUSED. The numbers here are negative, so they differ from the kinds in
-# lines.py.
+# The kinds of the lines with three fields that Google ignores and this module keeps. In lines.py,
+# as in Google's parser, these lines have the kind UNUSED. The numbers here are negative, so they
+# differ from the numbers of the kinds in lines.py.
 _DELAY = -1
 _USAGE = -2
 _SIGNAL = -3
 _OWN = {CRAWL_DELAY: _DELAY, b"content-usage": _USAGE, b"content-signal": _SIGNAL}
 _OWN_KINDS = frozenset(_OWN.values())
-# The runs (see `ScannedGroup`) of a user agent that is named only in the first run of its group.
+# If a user agent is named only in the first run of a group (see `ScannedGroup`), these are the
+# numbers of the runs that name the user agent.
 _FIRST_RUN = (0,)
 
 
@@ -85,7 +86,7 @@ def _usual_ways() -> dict[bytes, int]:
     kinds = {name: kind for kind, name, _ in FIELDS}
     kinds.update(dict.fromkeys(UNUSED_FIELDS, UNUSED))
     kinds.update(_OWN)
-    usual = {b"": UNKNOWN}  # blank lines
+    usual = {b"": UNKNOWN}  # A blank line has an empty field name.
     for name, kind in kinds.items():
         for way in (name, name.capitalize(), name.title(), name.upper()):
             usual[way] = kind
@@ -93,7 +94,7 @@ def _usual_ways() -> dict[bytes, int]:
 
 
 def _beginnings() -> tuple[bytes, ...]:
-    """Return the names of all fields that belong to a group, and their misspellings.
+    """Return the names and misspelt names of all fields whose lines belong to a group.
 
     The names are in lower case.
     """
@@ -140,11 +141,11 @@ _HASH, _NUL = b"#\0"  # These are numbers, because `35 in text` is much faster t
 class ScannedGroup:
     """A group of a robots.txt, in the form in which the fast reader collects it.
 
-    A crawl delay or a `Content-Signal` line applies to all user agents that are named above it in
-    the group. A `Content-Usage` line applies only to the user agents of the run above it
-    (draft-ietf-aipref-attach-05, 3). A run is a sequence of user-agent lines without a
-    `Content-Usage` line between them. For example, this group has two runs, and its `Content-Usage`
-    line applies only to "a":
+    A run is a sequence of user-agent lines without a `Content-Usage` line between them. Runs matter
+    because a `Content-Usage` line applies only to the user agents of the run above this line
+    (draft-ietf-aipref-attach-05, 3). A crawl delay or a `Content-Signal` line applies to all user
+    agents that are named above this line in the group. For example, the following group has two
+    runs, and its `Content-Usage` line applies only to "a":
 
         User-agent: a
         Content-Usage: train-ai=n
@@ -157,8 +158,9 @@ class ScannedGroup:
         allow_lines: the line number of each allow rule.
         disallows: the paths of the disallow rules, as written.
         disallow_lines: the line number of each disallow rule.
-        own_lines: the crawl delays and `Content-` lines. Each is a tuple of its kind, its line
-            number, the line as written, and the number of the run above it.
+        own_lines: the lines with crawl delays, and the `Content-Usage` and `Content-Signal` lines.
+            Each item is a tuple of the kind of the line, the line number, the line as written, and
+            the number of the run above the line.
         run: the number of the current run of user-agent lines, from 0.
         has_usage: whether a `Content-Usage` line follows the current run.
         runs: for each user agent, the numbers of the runs that name it. A user agent that only the
@@ -196,7 +198,7 @@ class ScannedGroup:
         self.user_agents.setdefault(user_agent, line)
 
     def add_own_line(self, kind: int, number: int, text: bytes) -> None:
-        """Add a crawl delay or a `Content-` line."""
+        """Add a crawl delay, a `Content-Usage` line or a `Content-Signal` line to `own_lines`."""
         self.own_lines.append((kind, number, text, self.run))
         if kind == _USAGE:
             self.has_usage = True
@@ -270,9 +272,9 @@ class EveryGroup:
         self.user_agents = self._named.keys()
 
     def lines_followed(self, user_agent: str) -> tuple[tuple[int, ...], ...] | None:
-        """Return a key for the lines that a user agent follows; None if the file does not name it.
+        """Return a key for the lines of `user_agent`; None if the file does not name `user_agent`.
 
-        Two user agents with the same key follow the same lines.
+        If two user agents have the same key, they follow the same lines.
         """
         if user_agent not in self._named:
             return None
@@ -317,7 +319,8 @@ class _Scan:
     def read(self, body: bytes) -> None:
         """Read all of `body`.
 
-        If no line in a block of a long body can matter, the lines of the block are only counted.
+        A long body is read in blocks of lines. If no line of a block can matter for the user
+        agents, the lines of the block are only counted.
         """
         text = without_bom(body)
         if len(text) <= _LONG and _NUL not in text:
@@ -403,11 +406,12 @@ class _Scan:
         self._group, self._number = group, number
 
     def _group_of(self, value: bytes, group: ScannedGroup | None, line: int) -> ScannedGroup | None:
-        """Return the group of the lines below a user-agent line; None if it is not wanted.
+        """Return the group to which a user-agent line belongs; None if this group is not wanted.
 
         Args:
             value: the value of the user-agent line, in lower case.
-            group: the group of the lines above; None if it is not wanted.
+            group: the group of the lines above the user-agent line; None if this group is not
+                wanted.
             line: the number of the user-agent line.
         """
         self._seen_agent = True

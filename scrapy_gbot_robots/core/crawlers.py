@@ -7,10 +7,10 @@ none of the tokens, the crawler follows the groups of "*".
 
 In a User-Agent header, the first product usually names the crawler, because the products are in
 order of significance. Text in parentheses is a comment (RFC 9110 10.1.5). But many crawlers imitate
-a browser, and in their headers the first product is a browser's, such as "Mozilla". In such a
-header, the following places are searched for a name that is not a browser's. The most reliable
-places are searched first. A name "sounds like a bot" if it contains "bot", "crawl", "spider" or
-"google".
+a browser, and in their headers the first product names a browser, such as "Mozilla". In such a
+header, the following places are searched for a name that is not the name of a browser. The most
+reliable places are searched first. A name "sounds like a bot" if it contains "bot", "crawl",
+"spider" or "google".
 
 1. A name after "compatible", as in "Mozilla/5.0 (compatible; Bot/2.1; +url)".
 2. A name outside the comments that sounds like a bot, as in
@@ -48,7 +48,7 @@ _HEED_GLOBAL = """
     Google-InspectionTool GoogleOther GoogleOther-Image GoogleOther-Video Google-CloudVertexBot
     Google-Extended DuplexWeb-Google
 """.split()
-# DuplexWeb-Google is retired. It may have ignored "*". To assume that it followed "*" is safer.
+# DuplexWeb-Google is retired. Perhaps it ignored "*". It is safer to assume that it followed "*".
 _IGNORE_GLOBAL = """
     APIs-Google AdsBot-Google-Mobile AdsBot-Google Mediapartners-Google
     AdsBot-Google-Mobile-Apps
@@ -72,22 +72,26 @@ _FALL_BACK = {
 }
 
 _TOKEN = r"[A-Za-z_-]+"  # noqa: S105 - a product token
-# A product in a header: its token, and its version if there is one.
+# This matches a product in a User-Agent header. The two groups of the expression are the token and
+# the version, as in "mybot/1.0". The version may be missing.
 _PRODUCT = re.compile(rf"({_TOKEN})(/\S*)?")
 # In a comment of a header, a backslash and a character are a quoted pair, which stands for the
 # character (RFC 9110 5.6.4 and 5.6.5). A parenthesis in a quoted pair does not begin or end a
 # comment.
 _BRACKET = re.compile(r"(\\.|[()])")
-# These four characters separate names, except in a quoted pair.
+# The characters "(", ")", ";" and "," separate names in a header. In a quoted pair they do not, so
+# there each of them is replaced by a space.
 _NO_SEPARATORS = str.maketrans("();,", "    ")
 _COMPATIBLE = re.compile(r"compatible(?![\w-])[\s:-]*", re.IGNORECASE)
-# The address of the operator after a name in a comment, as in "(mybot +https://example.com/bot)".
+# This matches the address of the operator after the name of a crawler in a comment, as in "(mybot
+# +https://example.com/bot)".
 _ADDRESS = re.compile(r"(?<!\s)\s+\+?(?:https?://|www\.)\S*\Z", re.IGNORECASE)
 # Words in a header that are not the name of a crawler. They are an empty word, a URL, an e-mail
 # address, the name of the header itself, and the letters "U", "I" and "N", with which old browsers
 # reported the strength of their encryption.
 _NO_NAME = re.compile(r"[UIN]?\Z|\+|\S*(?:://|@)|user-agent:", re.IGNORECASE)
-# A plus sign that means a space, and the plus sign of an address behind it, if there is one.
+# This matches a plus sign that means a space. The group of the expression is a second plus sign
+# behind it, which belongs to the address of the operator, as in "++https://example.com".
 _PLUS = re.compile(r"\+(\+?)")
 BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 _BOT_WORDS = re.compile("bot|crawl|spider|google", re.IGNORECASE)
@@ -234,7 +238,7 @@ def product_token(user_agent: str | bytes) -> str:
 def is_browser_like(user_agent: str | bytes) -> bool:
     """Return whether the header is the header of a browser, and does not name a crawler.
 
-    A crawl with such a header cannot be addressed by a robots.txt.
+    A robots.txt cannot address a crawl that sends such a header, except with "*".
     """
     return product_token(user_agent).lower() in _BROWSER
 
@@ -259,9 +263,10 @@ def cut_token(user_agent: str) -> str | None:
 
 
 def as_text(user_agent: str | bytes) -> str:
-    """Return a user agent as text, cut to the longest line that a robots.txt can have.
+    """Return a product token or a User-Agent header as text.
 
-    If it has plus signs in place of spaces, the text has spaces.
+    The text is cut to the length of the longest line that Google's parser reads. If a header has
+    plus signs in place of spaces, the text has spaces.
 
     Raises:
         TypeError: `user_agent` is neither str nor bytes.
@@ -285,13 +290,15 @@ def _leading_token(text: str) -> str:
 def _parts_of(header: str) -> tuple[str, list[str]]:
     """Return the text outside the comments of a header, and a list of the comments.
 
-    A comment inside another comment is an item of its own in the list. If a comment is not closed,
-    because the header was cut, its text is also returned as text outside the comments.
+    If a comment contains another comment, the two comments are separate items of the list. If a
+    comment is not closed, because the header was cut, the text of this comment is also returned as
+    text outside the comments.
     """
     beside: list[str] = []
     comments: list[list[str]] = []
-    # Each piece is added to the last list in `around`. The first list is for the text outside the
-    # comments. The other lists are for the comments that are open, with the innermost at the end.
+    # The pieces of the header are added to the last list in `around`. The first list in `around` is
+    # for the text outside the comments. The other lists are for the comments that are open, with
+    # the innermost comment at the end.
     around = [beside]
     for piece in _BRACKET.split(header):
         if piece == "(":
@@ -310,7 +317,7 @@ def _parts_of(header: str) -> tuple[str, list[str]]:
 
 
 def _candidates(words: Iterable[str], comments: Iterable[str]) -> Iterator[str]:
-    """Yield the names that may name a crawler in a header that begins like a browser's.
+    """Yield the possible names of a crawler in a header that begins like the header of a browser.
 
     The docstring of this module lists the places in which these names are found, in the same order.
     """

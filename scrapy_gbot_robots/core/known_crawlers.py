@@ -3,10 +3,13 @@
 To add a crawler, add a row to `_CRAWLERS`. If the operator is new, add its page to `_PAGES` as
 well, and the day on which you read the page. A month without a day means that the row comes from
 the list of that month, and that the page was not read again. If you have read only another author's
-description of a crawler, add the crawler to `_SECOND_HAND` as well. Some crawlers fall back to
-another token. For example, Applebot falls back to Googlebot. So Applebot follows the groups of
-"Applebot"; if there are none, the groups of "Googlebot"; and if there are none either, the groups
-of "*". The commands `agents` and `lint`, and the hints about misspelt names, use this list.
+description of a crawler, add the crawler to `_SECOND_HAND` as well.
+
+Some crawlers fall back to another token. For example, Applebot falls back to Googlebot. So Applebot
+follows the groups of "Applebot". If there are none, Applebot follows the groups of "Googlebot". If
+there are none of these either, Applebot follows the groups of "*".
+
+The commands `agents` and `lint`, and the hints about misspelt names, use this list.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ AS_OF = "2026-11"
 
 # The product tokens and operators of crawlers, by the purpose for which they fetch pages.
 _CRAWLERS = {
-    "search": {  # an index for a search engine
+    "search": {  # The pages go into the index of a search engine.
         "Googlebot": "Google",
         "Googlebot-Image": "Google",
         "Googlebot-News": "Google",
@@ -44,7 +47,7 @@ _CRAWLERS = {
         "PetalBot": "Huawei",
         "MojeekBot": "Mojeek",
     },
-    "AI answers": {  # an index for answers that a model writes
+    "AI answers": {  # The pages go into an index for the answers of a model.
         "OAI-SearchBot": "OpenAI",
         "Claude-SearchBot": "Anthropic",
         "PerplexityBot": "Perplexity",
@@ -67,7 +70,7 @@ _CRAWLERS = {
         "Bytespider": "ByteDance",
         "CCBot": "Common Crawl",
     },
-    "user-triggered": {  # one page that a person asked for
+    "user-triggered": {  # The crawler fetches a page when a person asks for it.
         "ChatGPT-User": "OpenAI",
         "Claude-User": "Anthropic",
         "Perplexity-User": "Perplexity",
@@ -77,11 +80,11 @@ _CRAWLERS = {
         "Google-Agent": "Google",
         "Google-GeminiNotebook": "Google",
     },
-    "ads": {  # the pages to which advertisements link, and products for advertisers
+    "ads": {  # Operators check the pages of advertisements, or improve products for advertisers.
         "OAI-AdsBot": "OpenAI",
         "meta-externalads": "Meta",
     },
-    "data": {  # link indexes, archives, research, pages for customers
+    "data": {  # These crawlers collect pages for link indexes, archives, research or customers.
         "AhrefsBot": "Ahrefs",
         "SemrushBot": "Semrush",
         "MJ12bot": "Majestic",
@@ -89,7 +92,7 @@ _CRAWLERS = {
         "Diffbot": "Diffbot",
         "CloudflareBrowserRenderingCrawler": "Cloudflare",
     },
-    "preview": {  # the title and image that a chat or a social network shows for a link
+    "preview": {  # The crawler reads the title and image that an app shows next to a link.
         "facebookexternalhit": "Meta",
         "Twitterbot": "X",
         "LinkedInBot": "LinkedIn",
@@ -130,15 +133,15 @@ _PAGES = {
     ),
     "X": ("https://developer.x.com/en/docs/tweets/optimize-with-cards/guides", "2026-11-28"),
 }
-# For these crawlers, another page of the operator than the one in `_PAGES` was read.
+# For these crawlers, this page of the operator was read, and not the operator's page in `_PAGES`.
 _OTHER_PAGES = {
     "Google-GeminiNotebook": (
         f"{_PAGES['Google'][0]}/google-user-triggered-fetchers",
         "2026-11-28",
     ),
 }
-# For these crawlers, a description by another author was read. The value is the day or month of the
-# description.
+# For these crawlers, the page of the operator was not read, but a description by another author.
+# The value is the day or month of the description.
 _SECOND_HAND = {
     "Amzn-SearchBot": "2026-04-19",
     "Amzn-User": "2026-04-19",
@@ -212,7 +215,8 @@ def _rows() -> Iterator[KnownCrawler]:
 KNOWN_CRAWLERS = tuple(_rows())
 
 
-# The crawlers of search engines by name. The command `lint` reports if a site shuts them out.
+# The crawlers of search engines, by name. If a site shuts out one of them, the command `lint`
+# reports this.
 SEARCH_ENGINES = {
     row.tokens[0]: row.crawler
     for row in KNOWN_CRAWLERS
@@ -229,21 +233,23 @@ def _product(name: str) -> str:
     return name.partition("-")[0].lower().removesuffix("bot").removesuffix("spider")
 
 
-# Names with digits that operators document, although a product token cannot contain digits.
+# The documented names of crawlers that contain digits, although a product token cannot contain
+# digits.
 _WITH_DIGITS = ("AI2Bot", "Ai2Bot-Dolma", "img2dataset", "k2spider", "360Spider")
 _NAMES = chain(GOOGLE_NAMES, _WITH_DIGITS, *(row.tokens for row in KNOWN_CRAWLERS))
 # The names, in lower case, of the crawlers that may ignore robots.txt.
 _MAY_IGNORE = {row.tokens[0].lower() for row in KNOWN_CRAWLERS if row.obeys is False}
-# The well-known crawlers, by their names in lower case.
+# For each name in lower case, the well-known crawler as a `UserAgent`.
 _CRAWLER_OF = {row.tokens[0].lower(): row.crawler for row in KNOWN_CRAWLERS}
-# The usual spelling of each name, by the name in lower case.
+# For each name in lower case, the usual spelling of the name, such as "GPTBot" for "gptbot".
 _REAL = {name.lower(): name for name in _NAMES}
 _LONGEST = max(map(len, _REAL))
-# The least similarity, as difflib computes it, of two names that look alike. If one letter of
-# "GPTBot" is changed, the similarity of the two names is 0.83.
+# Two names look alike if their similarity, as difflib computes it, has at least this value. For
+# example, the similarity of "GPTBot" and "GPTBat" is 0.83.
 _ALIKE = 0.8
-# The names of the crawlers that a word may mean. The word is a name, a product or an operator, in
-# lower case and without spaces, "-" and "_". For example, "openai" means all crawlers of OpenAI.
+# For each word, the names of the crawlers that a user may mean by it. The word is the name of a
+# crawler, a product or an operator, in lower case and without spaces, "-" and "_". For example,
+# "openai" may mean each crawler of OpenAI.
 _MEANT: dict[str, list[str]] = {}
 for _row in KNOWN_CRAWLERS:
     for _word in {_product(_row.tokens[0]), _letters(_row.operator)}:
@@ -280,13 +286,13 @@ def well_known(user_agent: str) -> UserAgent | None:
     """Return the well-known crawler that a name or a User-Agent header names; otherwise None."""
     token = product_token(user_agent)
     for word in BETWEEN_PRODUCTS.split(as_text(user_agent)):
-        if token and word.startswith(token):  # The token of "MJ12bot" is "MJ".
+        if token and word.startswith(token):  # For "MJ12bot", the token is only "MJ".
             return _CRAWLER_OF.get(word.lower())
     return None
 
 
 def did_you_mean(name: str) -> str:
-    """Return a hint at the known crawlers that `name` may mean; "" if there are none.
+    """Return a hint that names the known crawlers that `name` may mean; "" if there are none.
 
     The hint is the end of a message, such as "; did you mean GPTBot?". There is a hint, for
     example, for "GPT-Bot" (another spelling), "ChatGPT" (a product) and "OpenAI" (an operator).

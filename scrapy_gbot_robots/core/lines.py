@@ -26,13 +26,14 @@ from typing import NamedTuple
 
 from .urls import escape
 
-# Kinds of line. Google's parser has a report on each line, in which it uses the same numbers.
+# The kinds of lines in a robots.txt. Google's parser uses the same numbers in its report on each
+# line.
 UNKNOWN = 0
 USER_AGENT = 1
 ALLOW = 2
 DISALLOW = 3
 SITEMAP = 4
-UNUSED = 5  # a field that Google ignores, although other programs use it
+UNUSED = 5  # The line has a field that Google ignores and other programs use.
 
 # Flags of a line. Each flag is one bit, with the number that it has in the line report of Google's
 # parser.
@@ -44,9 +45,10 @@ TYPO = 16
 TOO_LONG = 32
 MISSING_COLON = 64
 
-# Each row contains a kind of line, the name of the field on Google's page, and misspelt names that
-# Google's parser accepts. A field name in a file is compared with these names in this order, and
-# case does not matter. Google's parser accepts every field name that begins with one of them.
+# Each row contains the kind of a line, the name of its field on Google's page, and misspelt names
+# that Google's parser accepts. A field name in a file is compared with these names in this order,
+# and case does not matter. Google's parser accepts every field name that begins with one of these
+# names.
 FIELDS = (
     (USER_AGENT, b"user-agent", (b"useragent", b"user agent")),
     (ALLOW, b"allow", ()),
@@ -54,10 +56,11 @@ FIELDS = (
     (SITEMAP, b"sitemap", (b"site-map",)),
 )
 
-_PAGE_HEAD = 16 * 1024  # the number of bytes in which the beginning of a web page is searched
+_PAGE_HEAD = 16 * 1024  # Only this many bytes of a body are searched for HTML.
 _BEFORE_A_PAGE = b"\xef\xbb\xbf \t\r\n\v\f"
-# The beginning of a web page. A part of a page also counts, such as "<p>", because a server may
-# send a template without its beginning, or a short error message.
+# This matches a body that begins like a web page. The body may also begin with a later part of a
+# page, such as "<p>", because a server may send only a part of a template, or a short error
+# message.
 _PAGE_BEGINS = re.compile(
     rb"(?:<\?xml\b[^>]*>\s*)?(?:<!--.{0,1000}?-->\s*)?"
     rb"<(?:!doctype\s+html|html|head|title|meta|link|script|noscript|style|body|h[1-6]|p|pre|div|br"
@@ -90,12 +93,12 @@ UNUSED_FIELDS = frozenset(
 BOM = b"\xef\xbb\xbf"
 # Google ignores the content of a file after 500 KiB (Google's page, "File format").
 MAX_BYTES = 512_000
-# Google's parser ignores the rest of a line that is longer than this. The limit is eight times
-# 2,083 bytes, less one byte. The longest URL in some browsers has 2,083 bytes.
+# Google's parser reads only this many bytes of a line, and ignores the rest of the line. The limit
+# is eight times 2,083 bytes, less one byte. The longest URL in some browsers has 2,083 bytes.
 MAX_LINE_BYTES = 16_663
 
-# An allow rule for a page whose name begins with this text also allows the directory of the page.
-# For example, "Allow: /d/index.html" also allows "/d/" (Google's parser).
+# If the file name in the path of an allow rule begins with this text, the rule also allows the
+# directory of the file. For example, "Allow: /d/index.html" also allows "/d/" (Google's parser).
 INDEX_PAGE = "/index.htm"
 
 # A product token consists of letters, "-" and "_" (RFC 9309 2.2.1). Google ignores the text after
@@ -129,10 +132,11 @@ def agent_of(value: bytes) -> bytes:
     return user_agent[0].lower() if user_agent else b""
 
 
-# A `Content-Usage` or `Content-Signal` line: its line number, and the line as written.
+# The type of a `Content-Usage` or `Content-Signal` line, which is a pair of the line number and the
+# line as written.
 ContentLine = tuple[int, bytes]
 
-_BLOCK = 8_192  # the least length of a block of lines, in bytes
+_BLOCK = 8_192  # A block of lines has at least this many bytes, except the last block.
 _INFINITY = float("inf")
 _BOM_BEGINNINGS = (BOM, BOM[:2], BOM[:1])
 _CR, _NUL = b"\r\0"  # These are numbers, because `13 in text` is much faster than `b"\r" in text`.
@@ -224,9 +228,9 @@ def content_blocks(body: bytes) -> Iterator[bytes]:
 def read_line(number: int, raw: bytes) -> Line:
     """Read the line `raw`, which has the line number `number` in the file.
 
-    A comment is removed before the line is split. Two other functions also remove comments, and
-    must do it in the same way. They are `_patterns` in crawler_groups.py, for the paths of rules,
-    and `agent_of`, for user agents.
+    A comment is removed before the line is split. Two other functions must remove comments in the
+    same way. The function `_patterns` in crawler_groups.py removes the comments after the paths of
+    rules. The function `agent_of` removes the comments after user agents.
     """
     flags = TOO_LONG if len(raw) > MAX_LINE_BYTES else 0
     text, hash_sign, _ = _usable(raw).partition(b"#")
@@ -248,8 +252,8 @@ def read_line(number: int, raw: bytes) -> Line:
 def _split_directive(text: bytes) -> tuple[bytes, bytes, int]:
     """Split a line into its key and its value.
 
-    If a line has no colon but two words, it is split between the words, as in Google's parser. Any
-    other line without a colon has an empty key.
+    The key is the field name. If a line consists of two words without a colon, the line is split
+    between the words, as in Google's parser. Any other line without a colon has an empty key.
 
     Returns:
         The key, the value, and a flag. The flag is `MISSING_COLON` if the line has two words and no

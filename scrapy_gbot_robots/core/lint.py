@@ -3,8 +3,8 @@
 remarks.py finds problems in single lines, and contains the texts of all kinds of findings. This
 module adds the findings for which several lines must be compared. For example, it finds a rule that
 never decides, because another rule matches the same paths and has precedence. To find this out, it
-makes one path that stands for all paths that the rule matches (`stand_in` in patterns.py), and
-looks up which of all the rules decides for this path.
+makes one path that stands for all paths that the rule matches (`stand_in` in patterns.py). Then it
+looks up which rule decides for this path.
 
 No verdict depends on a finding. The sources are RFC 9309, and Google's page and parser (lines.py).
 """
@@ -58,39 +58,41 @@ from .rules import PATHS_BEGIN, closing_rule, entries_of
 from .urls import Origin, shown
 from .verdict import Rule
 
-_RANKS = [*KINDS]  # The kinds that do the greatest harm come first.
+_RANKS = [*KINDS]  # The kinds of findings that do the greatest harm come first.
 
-# The beginning of UTF-16 or UTF-32 text: a byte-order mark, or an ASCII character with NUL bytes.
+# This matches the beginning of a UTF-16 or UTF-32 text, which is a byte-order mark, or an ASCII
+# character with NUL bytes.
 _WIDE = re.compile(rb"\xff\xfe|(?:\0\0)?\xfe\xff|\0{0,3}[\t\n\r -~]\0")
-# A seam is a line that seems to begin a group, but does not (see `_seams`). For each kind of line,
-# the text explains why the line does not begin a group.
+# A seam is a line that seems to begin a group, but does not (see `_seams`). The key is the kind of
+# the line. The value is the part of a finding that explains why the line does not begin a group.
 _SEAMS = {
     UNKNOWN: "is not a user-agent line",
     USER_AGENT: "does not begin a new group, as no rule ends the group above",
 }
 _OF_ENGINES = chain.from_iterable(engine.tokens for engine in SEARCH_ENGINES.values())
 _ENGINE_TOKENS = set(map(str.lower, _OF_ENGINES))
-# If a site wants to be found by search engines, it does not shut out these crawlers on purpose.
+# A site that wants to be found by search engines does not shut out these crawlers on purpose.
 _LARGE = {"Googlebot", "Bingbot"}
 _ANY = UserAgent.of("*")
 _MOST_SITEMAPS = 1_000  # Only this many sitemap lines of a file are checked.
-# Hosts that no crawler can reach: a developer's own machine, the example in the default settings of
-# a tool, or the text that a program writes for a missing value.
+# This matches hosts that no crawler can reach. For example, the host is the developer's own
+# machine, an example from the default settings of a tool, or the text that a program writes if a
+# value is missing, such as "undefined".
 _NOT_PUBLIC = re.compile(
     r"(?:.+\.)?localhost\.?|127(?:\.\d+){1,3}|0\.0\.0\.0|\[::1?\]"
     r"|(?:.+\.)?example\.(?:com|net|org|edu)|(?:www\.)?example(?:\.[a-z]+){1,2}"
     r"|undefined|null|none|nan|(?:.+\.)?your-?(?:domain|site|website|host|app|store|shop|blog|name)"
     r"(?:\..+)?"
 )
-# A directive anywhere in a line of a web page, as in "<pre>User-agent: *".
+# This matches a robots.txt directive anywhere in a line of a web page, as in "<pre>User-agent: *".
 _DIRECTIVE = re.compile(rb"(?:user-agent|disallow)\s{0,9}:", re.IGNORECASE)
-# The end of a rule that matches a query parameter, such as "*?name=" or "*?begin_". The expression
-# has three groups: the separator before the parameter ("?", "&" or ""), the name of the parameter,
-# and the sign after the name ("=" or "").
+# This matches the end of a pattern for a query parameter, such as "*?name=" or "*?begin_". The
+# three groups of the expression are the separator before the parameter ("?", "&" or ""), the name
+# of the parameter, and the sign after the name ("=" or "").
 _PARAMETER = re.compile(r"\*([?&]?)([\w.%~\[\]-]+)(?:(=)[^?&=]*|\**)\Z")
 _STYLE_OR_SCRIPT = re.compile(r"\.(?:css|[cm]?js)(?:[$*?]|\Z)", re.IGNORECASE)
-# Folders with style sheets or scripts. Each row contains a regular expression for the folder, and
-# the pattern of a file in it.
+# Folders with style sheets or scripts. Each row contains a regular expression for the path of the
+# folder, and a pattern for the style sheets or scripts in the folder.
 _FOLDERS = (
     ("/(?:css|stylesheets)/", "*.css"),
     ("/(?:js|javascripts?|_next/static)/", "*.js"),
@@ -107,7 +109,7 @@ _FOLDERS = (
 _MOST_WORK = 20_000_000_000
 _MOST_SHOWN = 100  # A finding shows 200 characters, so it never shows more user agents than this.
 # This number is added to the number of characters of each path, and to the number of characters of
-# each set of patterns. So even comparisons of short texts use up the limit.
+# each set of patterns. So even comparisons of short texts count towards the limit `_MOST_WORK`.
 _WORK_EACH = 200
 
 
@@ -128,8 +130,8 @@ def findings(
         max_bytes: the limit on the size of the file, as in `RobotsTxt.parse`.
         cut: whether the server sent more bytes than `body` contains.
         site: the origin that served the file; None if it is not known.
-        more: a function that takes the parsed file and returns further findings, each as a line
-            number, the name of a kind, and a text.
+        more: a function that takes the parsed file and returns further findings. Each of these
+            findings is a tuple of a line number, the name of a kind of finding, and a text.
     """
     robotstxt = RobotsTxt.parse(body, max_bytes=max_bytes, cut=cut)
     other = no_robots_file(body, robotstxt)
@@ -143,8 +145,8 @@ def findings(
     unsorted.update(disallowed.values())
     lines_with_finding.update(disallowed)
     for one in on_lines(all_lines, body[:max_bytes], cut=is_cut(robotstxt)):
-        # If `more` or `_disallowed_noindex` has a finding about a line, notes about the same line
-        # are left out.
+        # If `more` or `_disallowed_noindex` returns a finding about a line, the other notes about
+        # this line are left out.
         if one.line in disallowed and one.kind == "noindex":
             continue
         if one.level != NOTE or one.line not in lines_with_finding:
@@ -225,9 +227,9 @@ def _on_groups(
 ) -> Iterator[Finding]:
     """Find search engines that are shut out, and lines that seem to begin a group but do not.
 
-    Lines of the second kind occur because only a rule ends the user-agent lines of a group
-    (Google's page). If a robots.txt closes the site to all crawlers, the finding is only a warning,
-    because the owner may have closed the site on purpose until it is public.
+    Some lines seem to begin a group but do not, because only a rule ends the user-agent lines of a
+    group (Google's page). If a robots.txt closes the site to all crawlers, the finding is only a
+    warning, because the owner may have closed the site on purpose until it is public.
     """
     seams = _seams(all_lines)
     shut_out, is_closed = _shut_out(robotstxt, groups, seams)
@@ -286,7 +288,7 @@ def _on_home_page(groups: Iterable[Group]) -> Iterator[Finding]:
 def _on_agents(
     groups: Sequence[Group], seams: set[int], all_lines: Sequence[Line]
 ) -> Iterator[Finding]:
-    """Find user agents without rules, and user agents that join the group above them by mistake.
+    """Find user agents without rules, and user-agent lines that join the group above by mistake.
 
     `seams` contains the line numbers of the user-agent lines that seem to begin a group, but do
     not.
@@ -307,9 +309,9 @@ def _seams(all_lines: Iterable[Line]) -> set[int]:
     """Return the numbers of the lines that seem to begin a group, but do not.
 
     There are two kinds of such lines. The first kind is a misspelt user-agent line. The second kind
-    is a user-agent line that joins the group above it, although there are other lines between it
-    and the last user-agent line. In a group, only rules end the run of user-agent lines; a blank
-    line, a sitemap line or a crawl delay does not.
+    is a user-agent line that joins the group above, although other lines stand between this
+    user-agent line and the one before it. Such a line joins the group because only rules end the
+    user-agent lines of a group. A blank line, a sitemap line or a crawl delay does not end them.
     """
     seams = set()
     # The names of the fields since the last user-agent line; None if a rule has followed that line.
@@ -318,7 +320,8 @@ def _seams(all_lines: Iterable[Line]) -> set[int]:
         if line.kind == USER_AGENT:
             # Above a line with "*", there may be user-agent lines and a crawl delay for some
             # crawlers. In this case the line is not a seam, because the author means these crawlers
-            # to follow the rules of "*" as well. Other limits count like a crawl delay.
+            # to follow the rules of "*" as well. Fields with other limits, such as Request-rate,
+            # count like a crawl delay.
             if fields and (line.value != GLOBAL or fields.isdisjoint(OF_GROUPS)):
                 seams.add(line.number)
             fields = set()
@@ -358,7 +361,7 @@ def _shut_out(
 
 
 def _on_crawlers(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[Finding]:
-    """Find problems in each crawler's rules, and rules of "*" that the crawler does not follow.
+    """Find problems in the rules of each crawler, and rules of "*" that a crawler does not follow.
 
     User agents that have the same groups are handled together, as one crawler.
     """
@@ -406,9 +409,9 @@ def _paths_closed_to_all(groups: Iterable[Group]) -> list[str]:
 def _opened(rules: Iterable[Rule], closed_to_all: Iterable[str], index: Index) -> list[str]:
     """Return the patterns in `closed_to_all` that are open to a crawler with a group of its own.
 
-    A pattern is open if no rule of the crawler matches all paths that the pattern matches. The
-    result is empty if the crawler's group allows everything, because the author seems to let this
-    crawler in on purpose. The result is also empty if a rule of the group matches every path.
+    A pattern is open if no rule of the crawler matches all paths that the pattern matches. If the
+    crawler's group allows everything, the result is empty, because the author seems to let this
+    crawler in on purpose. If a rule of the group matches every path, the result is empty as well.
     """
     if all(rule.allow for rule in rules) or decider(index.kinds, stand_in("/")) != NO_RULE:
         return []
@@ -448,8 +451,8 @@ def _on_parameters(rules: Sequence[Rule]) -> Iterator[Finding]:
     """Find rules that match a query parameter only if it is the first one, such as "/*?name=".
 
     There is no finding for a parameter if another rule matches it in other places, such as
-    "/*&name=". If there are several such rules, the function yields only one note, for the first of
-    these rules. The note shows how many more rules there are.
+    "/*&name=". The function yields at most one note. The note is for the first rule with this
+    problem, and shows how many more rules have the same problem.
     """
     firsts: dict[str, tuple[int, str]] = {}
     elsewhere = set()
@@ -502,7 +505,7 @@ def _on_own_sitemaps(
     """Find sitemaps that a rule disallows.
 
     There is one finding for each rule that disallows sitemaps. The finding has the line number of
-    the first sitemap that the rule disallows. A crawler for which the whole site is disallowed is
+    the first sitemap that the rule disallows. Crawlers for which the whole site is disallowed are
     left out.
     """
     forbidden: dict[tuple[Rule, str], list[int]] = {}
@@ -531,7 +534,8 @@ def _on_own_sitemaps(
 def _on_styles_and_scripts(rules: Iterable[Rule], index: Index) -> Iterator[Finding]:
     """Find rules that disallow style sheets or scripts.
 
-    A rule is left out if another rule decides for the style sheets or scripts that it matches.
+    If a rule matches style sheets or scripts, but another rule decides for these files, there is no
+    finding.
     """
     for rule in rules:
         file = _style_or_script(rule.pattern)
@@ -542,7 +546,7 @@ def _on_styles_and_scripts(rules: Iterable[Rule], index: Index) -> Iterator[Find
 def _style_or_script(pattern: str) -> str:
     """Return the path of a style sheet or script that a pattern matches; "" if there is none.
 
-    In the path, a NUL stands for any characters, as in `stand_in`.
+    In the path, a NUL replaces each "*" of the pattern, as in the result of `stand_in`.
     """
     path = pattern.rstrip("*")
     if path.startswith("*"):

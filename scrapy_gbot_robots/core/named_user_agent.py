@@ -23,9 +23,9 @@ from .robots import RobotsTxt, groups_of
 from .urls import ROBOTS_PATH, Origin, origin_of_robots_txt, shown
 from .verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 
-NAMED = "--as"  # the option by which a user of the command names crawlers
-NOBODY = ""  # the `source` if the user has not named a crawler
-_RULE = ': a product token has letters, "-" and "_" only'  # the end of an error message
+NAMED = "--as"  # Users of the command name crawlers with this option.
+NOBODY = ""  # This is the `source` if the user has not named a crawler.
+_RULE = ': a product token has letters, "-" and "_" only'  # This is the end of an error message.
 
 
 class NamedUserAgent(NamedTuple):
@@ -33,8 +33,9 @@ class NamedUserAgent(NamedTuple):
 
     Attributes:
         crawler: the crawler.
-        source: the place of the name: "--as", the name of a setting, or `NOBODY`.
-        text: the name as written in this place.
+        source: where the user named the crawler. This is the option "--as" or the name of a
+            setting. It is `NOBODY` if the user has not named a crawler.
+        text: the name as the user wrote it in the option or the setting.
     """
 
     crawler: UserAgent
@@ -45,9 +46,9 @@ class NamedUserAgent(NamedTuple):
     def of(cls, name: str, source: str) -> NamedUserAgent:
         """Return the crawler that a product token or a User-Agent header names.
 
-        The name "*" means a crawler that no group names. A well-known crawler falls back to the
-        tokens that its operator documents. If a name contains a digit, only the part before the
-        digit is the token, as in a robots.txt.
+        If `name` is "*", the result is a crawler that no group names. A well-known crawler falls
+        back to the tokens that its operator documents. If a name contains a digit, only the part
+        before the digit is the token, as in a robots.txt.
 
         Raises:
             ValueError: `name` has no product token, or the token is only a part of a name that
@@ -78,7 +79,7 @@ class NamedUserAgent(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The crawler's name; "*" if it has none."""
+        """The crawler's name; "*" if the crawler has no name."""
         return self.crawler.name or "*"
 
     @property
@@ -104,7 +105,7 @@ def names_in(text: str) -> list[str]:
 
 
 def hints_on(names: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence for each name that is probably a wrong name of a known crawler."""
+    """Yield a hint for each name that is probably a wrong name of a known crawler."""
     for name in names:
         hint = did_you_mean(name)
         if hint:
@@ -114,7 +115,7 @@ def hints_on(names: Iterable[str]) -> Iterator[str]:
 def problem_of(user_agent: str) -> str:
     """Return the problem with `user_agent` as the header of the user's crawl; "" if there is none.
 
-    The result is the end of a sentence for the log. The subject of this sentence is the header.
+    The result is the end of a sentence for the log, which begins with the header.
     """
     crawler = UserAgent.of(user_agent)
     name = crawler.name
@@ -134,7 +135,7 @@ def problem_of(user_agent: str) -> str:
 
 
 def checked_url(text: str, *, has_robots: bool) -> str:
-    """Return `text` if a verdict on it is possible.
+    """Return `text` if it is a URL or path on which a verdict is possible.
 
     A verdict on an absolute URL is always possible. A verdict on a path, such as "/a", is possible
     only if `has_robots` is true, which means that the user also gives a robots.txt.
@@ -164,7 +165,7 @@ def verdict_on(url: str, crawler: UserAgent, robotstxt: RobotsTxt) -> Verdict:
 
 
 def group_line(robotstxt: RobotsTxt, verdict: Verdict) -> int | None:
-    """Return the line number of the user-agent line that names the user agent of a verdict's group.
+    """Return the number of the user-agent line to which the `group` of a verdict refers.
 
     Return None if no group applies. If several groups for the user agent are merged, the result is
     the line in the group that contains the deciding rule.

@@ -4,9 +4,9 @@ Crawlers of operators other than Google also read a robots.txt. The lines that t
 are correct by RFC 9309 and for Google. But in our tests, some other parsers misread files with such
 lines, and allowed URLs that the files disallow. Each note names these parsers.
 
-There is only one note of each kind, at the first line to which it applies. No verdict depends on a
-note. The notes come from tests of 28 parsers with 23 questions each on 2026-11-28. The notes name
-the versions that were tested.
+For each kind of difference there is only one note, at the first line to which the note applies. No
+verdict depends on a note. The notes come from tests of 28 parsers with 23 questions each on
+2026-11-28. The notes name the versions that were tested.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .remarks import RULES, Finding, finding
 from .robots import Group, groups_by_agent
 from .urls import LOOSE_ESCAPE
 
-# A non-empty line that ends with CR alone and has another non-empty line below it.
+# This matches a line end of CR alone, between two lines that are not empty.
 _CR_ALONE = re.compile(rb"[^\r\n]\r(?=[^\r\n])")
-# HTTrack copies the paths of a group's rules, with an LF after each path, and keeps only this many
-# bytes. The number was measured.
+# HTTrack joins the paths of a group's rules, with an LF after each path, and keeps only this many
+# bytes of the joined text. The number was measured.
 _HTTRACK_KEEPS = 4_096
 _OF_HTTRACK = {"*", "httrack"}  # the user agents whose groups HTTrack follows
 
@@ -52,7 +52,7 @@ def read_otherwise(
 def _noted(kind: str, lines: Iterable[int]) -> Iterator[Finding]:
     """Yield a note of `kind` for the first line number in `lines`, if `lines` is not empty.
 
-    The text of the note shows how many more lines there are.
+    The text of the note shows how many more lines have the same problem.
     """
     first, *others = [*lines] or [0]
     if first:

@@ -10,9 +10,9 @@ pattern times the length of the path. Patterns never become regular expressions.
 pattern "/a*b*c" matches the path "/axbbc" with "/a" at 0, "b" at 3 and "c" at 5.
 
 A crawl requests only a few pages of most hosts. For these hosts, an index (rule_index.py) costs
-more time and memory than it saves, so `Patterns` tries the patterns one by one. An index has two
-halves, one for the disallow rules and one for the allow rules. Each half implements the protocol
-`RuleSet`, and so does a `Patterns` object.
+more time and memory than it saves, so `Patterns` tries the patterns one by one. An index consists
+of one object for the disallow rules and one object for the allow rules. Both objects implement the
+protocol `RuleSet`, as `Patterns` does.
 
 The sources are RFC 9309 2.2.3, and Google's page ("URL matching based on path values", "Order of
 precedence for rules").
@@ -31,17 +31,18 @@ from .verdict import Rule
 # If a pattern has more segments than this, `matches` looks for the last segment before it looks for
 # the others. This saves time if the path does not contain the last segment.
 _MANY_STARS = 8
-_IN_A_BYTE = 256  # A line number below this fits into one byte.
+_IN_A_BYTE = 256  # A line number below this value fits into one byte.
 
-# A precedence is one number with four parts. From the highest bits to the lowest bits, the parts
-# are the length of the pattern, the kind (1 for an allow rule, 0 for a disallow rule), a number
-# that is greater for an earlier line, and the kind again. So the precedence of an allow rule is
-# odd. `NO_RULE` is odd because a path is allowed if no rule matches it. `NO_RULE` is less than the
-# precedence of any rule.
+# The precedence of a rule is a number. Of all rules that match a path, the rule with the highest
+# precedence decides. The number has four parts. From the highest bits to the lowest bits, the parts
+# are the length of the pattern, the kind of the rule (1 for an allow rule, 0 for a disallow rule),
+# a number that is greater for an earlier line, and the kind of the rule again. So the precedence of
+# an allow rule is odd. `NO_RULE` stands for the case that no rule matches a path. It is odd because
+# the path is then allowed, and it is less than the precedence of any rule.
 NO_RULE = 1
 LAST_LINE = 2**32 - 1
-KIND_BITS = 33  # the number of bits below the kind
-LENGTH_BITS = 34  # the number of bits below the length
+KIND_BITS = 33  # In a precedence, the first part for the kind of the rule begins at this bit.
+LENGTH_BITS = 34  # In a precedence, the length of the pattern begins at this bit.
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -56,7 +57,7 @@ def matches(pattern: str, path: str) -> bool:
         return path.endswith(rest[:-1], end) if rest.endswith("$") else path.find(rest, end) >= 0
     *segments, last = rest.removesuffix("$").split("*")
     if len(segments) > _MANY_STARS and path.find(last, end + sum(map(len, segments))) < 0:
-        # Too few characters for the other segments stand before the last segment in the path.
+        # Behind the space that the other segments need, the path does not contain the last segment.
         return False
     for segment in segments:
         begin = path.find(segment, end)
@@ -121,7 +122,7 @@ class RuleSet(Protocol):
         """
 
 
-# The rules of a group, as a pair of its disallow rules and its allow rules.
+# The type of the rules of a group, which is a pair of the disallow rules and the allow rules.
 Kinds = tuple[RuleSet, RuleSet]
 
 
@@ -148,7 +149,8 @@ class Patterns:
     Attributes:
         text: the patterns in file order, with an LF between them.
         lines: the line number of each pattern.
-        tried: the patterns in the form in which `best` tries them; None until they are needed.
+        tried: the patterns after splitting `text`, as `best` needs them; None until the patterns
+            are needed.
     """
 
     __slots__ = ("_allow", "lines", "text", "tried")
@@ -206,8 +208,9 @@ class Patterns:
         if not self.text:
             return best
         texts, wild = self.tried or self.split()
-        # The longest matching pattern without a wildcard, and the longest with a wildcard. If
-        # several are equally long, the first one in the file counts.
+        # These are the longest matching pattern without a wildcard, and the longest matching
+        # pattern with a wildcard. If several patterns are equally long, the first of them in the
+        # file counts.
         plainest = wildest = ""
         if path.startswith(texts):
             # There may be thousands of patterns, so the fast `filter` finds the few that match.
@@ -240,9 +243,10 @@ class Patterns:
         return tried
 
 
-# The patterns of a `Patterns` object, after the split. The first item contains all patterns. The
-# second item has a pair for each pattern with a wildcard: a literal text that every matching path
-# contains, and the pattern.
+# The type of the patterns of a `Patterns` object, after its `text` is split. The first item
+# contains all patterns. The second item contains a pair for each pattern with a wildcard. The first
+# item of the pair is a literal text that every matching path contains, and the second item is the
+# pattern.
 _Tried = tuple[tuple[str, ...], Sequence[tuple[str, str]]]
 
 NO_PATTERNS = Patterns("", b"", False)
