@@ -29,33 +29,34 @@ from ..policy.verdicts import agreed
 if TYPE_CHECKING:
     from ..core.preferences import Preferences
 
-MOST_BYTES = 128 * 2**20  # The answers in memory have at most this `weight` together, in bytes.
+MOST_BYTES = 128 * 2**20  # The sum of the `weight` of all cached answers is at most this number.
 # If a look-up fails because of a bug in this plugin, the next look-up of the origin begins after
 # this time, in seconds.
 BROKEN_SECS = 60
 
 _FEW_USER_AGENTS = 16
-# An answer for more user agents than `_FEW_USER_AGENTS` keeps at most this many bytes of rules.
+# If an answer has the rules for more than `_FEW_USER_AGENTS` user agents, its oldest rules are
+# dropped until its `weight` is at most this number of bytes.
 _BYTES_OF_MANY = 2**20
-_CLOCK_SKEW_SECS = 5.0  # Answers stay good if the clock is set back by less than this.
-# The memory that an answer without rules takes, in bytes, together with its origin and its place in
-# the cache. It was measured.
+_CLOCK_SKEW_SECS = 5.0  # An answer stays good if the clock is set back by at most this time.
+# The memory in bytes for an answer without rules, including its origin and its item in the cache.
+# This number was measured.
 _BYTES_EACH = 1000
 
 
 class Source(Enum):
-    """Where an answer comes from."""
+    """The ways in which a crawl can get an answer."""
 
     FETCHED = "fetched"  # This process has just fetched the robots.txt.
     # Another process with the same storage has fetched the robots.txt while this process waited.
     ANOTHER = "fetched by another process"
     # The storage had the robots.txt from an earlier run, or from earlier in this run.
     STORED = "from the storage"
-    OVERRIDE = "from an override"  # The override replaces the robots.txt.
+    OVERRIDE = "from an override"  # An override of the user replaces the robots.txt.
 
 
 class Answer:
-    """The answer that requests of one origin get.
+    """What the robots.txt of one origin means for the requests of this origin.
 
     Handlers of signals get answers that cannot be changed. In the methods, `user_agent` is a
     `UserAgent`, such as `UserAgent.of("mybot")`. If rules decide, an answer has only the rules for
@@ -121,10 +122,10 @@ class Answer:
 
 
 class ShownAnswer(Answer):
-    """The public part of an answer, as handlers of signals get it. It cannot be changed.
+    """A copy of an answer that handlers of signals get. It cannot be changed.
 
-    It shares the rules with `answer`. So if the crawl adds the rules for another user agent to
-    `answer` later, this object has them, too.
+    The copy shares its rules with the original `answer`. So if the crawl later adds the rules for
+    another user agent to `answer`, the copy has these rules, too.
     """
 
     __slots__ = ()
@@ -141,7 +142,7 @@ class ShownAnswer(Answer):
 
 
 class CachedAnswer(Answer):
-    """An answer as the crawl keeps it in memory, with the facts that change while it is used."""
+    """An answer in the memory of a crawl, with additional attributes that only the crawl uses."""
 
     __slots__ = (
         "ask_again_at",
@@ -170,17 +171,17 @@ class CachedAnswer(Answer):
     ) -> None:
         """Make the answer for `origin` from a decision, which may come from an `override`.
 
-        `before` is the previous answer for the origin. The new answer takes over those facts of the
-        previous one that are still true.
+        `before` is the previous answer for the origin. If both answers are based on the same
+        response, or belong to the same outage, the new answer takes over some attributes.
         """
         super().__init__(origin, decision, status, source)
         self.override: Final = override
-        # The next three times are in seconds since the epoch.
+        # The next three attributes are times in seconds since the epoch.
         self.given_at = time.time()  # when this answer was made
-        self.ask_at = decision.ask_at  # when robots.txt must be fetched again
-        self.refresh_at = decision.refresh_at  # when robots.txt may be fetched again
-        # The following facts are for the module `patience`. Their times are on the monotonic clock.
-        # `temporary` is True if the robots.txt is unreachable, so that the policy has decided.
+        self.ask_at = decision.ask_at  # from when on the answer must not be used any more
+        self.refresh_at = decision.refresh_at  # from when on a fetch in the background may begin
+        # The module `patience` uses the next six attributes. Three of them are times on the
+        # monotonic clock. `temporary` is True if the robots.txt is unreachable.
         self.temporary: Final = decision.temporary
         # `bars_for_now` is True if everything is disallowed because the robots.txt is unreachable.
         # Requests may then wait for a better answer.
@@ -190,10 +191,11 @@ class CachedAnswer(Answer):
         self.asked_at: Final = time.monotonic()  # the same moment as `given_at`
         self.ask_again_at: Final = self.asked_at + self.ask_at - self.given_at
         self.since = self.asked_at  # when this crawl first noticed the outage
-        # The digest of the body, in hexadecimal, if there is a body and a setting needs the digest.
+        # The SHA-256 of the robots.txt in hexadecimal digits; None if there is no file, or if no
+        # setting needs the SHA-256.
         self.robots_sha256: str | None = None
         self.weight = _BYTES_EACH  # roughly how many bytes of memory the answer takes
-        self.counted_weight = 0  # the `weight` at the time when the cache counted this answer
+        self.counted_weight = 0  # the `weight` when this answer was put into the cache
         if before is not None:
             self._go_on_from(before)
 
@@ -215,11 +217,11 @@ class CachedAnswer(Answer):
         return self.outage.failure
 
     def is_waited_for(self, request: Request | None = None) -> bool:
-        """Whether `request` should wait for a better answer. If it is None, whether any should.
+        """Whether `request`, or any request if `request` is None, should wait for a better answer.
 
         If this crawl's own code drops the request for the robots.txt, no request waits, because the
-        next request for the robots.txt would be dropped, too. A request with meta.PROBE only checks
-        whether there is a server, so it waits only if a server has sent a response.
+        next request for the robots.txt would be dropped, too. A request with the meta key `PROBE`
+        only checks whether there is a server, so it waits only if a server has sent a response.
         """
         if not self.bars_for_now or self.failure in NOT_ASKED:
             return False
@@ -228,9 +230,9 @@ class CachedAnswer(Answer):
         return not request.meta.get(PROBE)
 
     def verdict_beside(self, url: str, user_agent: UserAgent, override: Override) -> Verdict:
-        """Return the verdict on `url` if `override` allows some paths beside the robots.txt.
+        """Return the verdict on a `url` that the robots.txt disallows, but `override` may allow.
 
-        The robots.txt alone, without the override, disallows `url`.
+        The override allows some paths in addition to those that the robots.txt allows.
         """
         rules = self._rules[user_agent] if self.state is State.RULES else None
         return agreed(url, self.verdict(url, user_agent), rules, override)
@@ -256,7 +258,7 @@ class CachedAnswer(Answer):
     def add_rules(self, robotstxt: RobotsTxt, user_agents: Iterable[UserAgent]) -> None:
         """Add the rules for more user agents.
 
-        If the rules then take too much memory, the rules that were added first are dropped.
+        If all rules together take too much memory, the rules that were added first are dropped.
         """
         for user_agent in user_agents:
             if user_agent in self._rules:
@@ -275,22 +277,25 @@ class AnswerCache:
     Args:
         most_answers: the greatest number of answers.
         most_bytes: the greatest `weight` of all answers together, in bytes. The newest answer is
-            kept even if it is heavier than that.
+            kept even if its own `weight` is greater.
     """
 
     def __init__(self, most_answers: int, most_bytes: int = MOST_BYTES) -> None:
         self._most_answers = most_answers
         self._most_bytes = most_bytes
-        # The least recently used answer is the first. Python's garbage collector visits a dict in
-        # less time than an OrderedDict.
+        # The first item is the least recently used answer. The cache is a dict, because Python's
+        # garbage collector visits a dict in less time than an OrderedDict.
         self._answers: dict[Origin, CachedAnswer] = {}
-        self._bytes = 0  # The sum of `counted_weight`. An answer may get more rules after that.
+        # The sum of `counted_weight` of all answers. The sum of `weight` may be greater, because an
+        # answer in the cache may get more rules.
+        self._bytes = 0
 
     def get(self, origin: Origin) -> CachedAnswer | None:
         """Return the answer of `origin`, or None. The answer becomes the most recently used one."""
         answer = self._answers.pop(origin, None)
         if answer is not None:
-            # The key is the `Origin` of the answer, so that no equal `Origin` stays in memory.
+            # The key is `answer.origin` and not the equal `origin`, so that only one of these two
+            # objects stays in memory.
             self._answers[answer.origin] = answer
         return answer
 
@@ -313,8 +318,8 @@ class AnswerCache:
 def answer_of(override: Override, origin: Origin) -> CachedAnswer:
     """Return the answer for `origin` if `override` replaces the site's robots.txt.
 
-    The caller has to add the rules for user agents. The site's own robots.txt is not fetched, so
-    no request has to wait.
+    This answer has no rules yet, so the caller has to add the rules for each user agent. The site's
+    own robots.txt is not fetched, so no request has to wait.
     """
     return CachedAnswer(origin, decision_by(override), source=Source.OVERRIDE, override=override)
 

@@ -79,18 +79,18 @@ class CrawlEvents:
         self._stats = crawler.stats
         self._settings = settings
         self._background = background
-        self._handlers_running = 0  # The number of handlers that are coroutines and still run.
+        self._handlers_running = 0  # The number of handlers that run in the background now.
         # How often each log message and each class of exceptions has occurred. Only the first few
         # occurrences are logged.
         self._logged: Counter[str] = Counter()
         self._has_warned_of_page = False
         # The number of requests that got their answer from memory since the last call of `tell`.
-        # To change the stat itself for each request would be slower.
+        # The stat itself is not changed for each request, because this would take more time.
         self.from_memory = 0
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
     def tell(self) -> None:
-        """Add `from_memory` to the stat `gbot_robots/lookup/memory`, and begin again at 0."""
+        """Add `from_memory` to the stat `gbot_robots/lookup/memory`, and set `from_memory` to 0."""
         if self.from_memory:
             self._stats.inc_value("gbot_robots/lookup/memory", self.from_memory)
             self.from_memory = 0
@@ -102,8 +102,8 @@ class CrawlEvents:
     def fetched(self, outcome: Outcome, secs: float) -> None:
         """Count a fetch of a robots.txt that ended in `outcome` after `secs` seconds.
 
-        A file that was cut because it is too long, and a redirect that was not followed, are
-        logged.
+        A line is logged if the file was cut because it is too long, or if a redirect was not
+        followed.
         """
         stats = self._stats
         millisecs = round(secs * 1000)
@@ -186,11 +186,11 @@ class CrawlEvents:
         self._crawler.signals.send_catch_log(DECIDED, answer=answer, copy=copy)
 
     def _tell_of_copy(self, copy: Copy, answer: CachedAnswer) -> None:
-        """Warn if `copy` comes from a bot wall, or if it contains rules that are not read.
+        """Warn if `copy` comes from a bot wall, or contains rules that the parser does not read.
 
         A *bot wall* is a response that a protection service sends in place of the site. Bot walls
-        are counted, too. Rules are not read if a browser has put the robots.txt into a web page,
-        for example. The log warns only of the first file like this.
+        are counted, too. The parser does not read some rules, for example, if a browser has put the
+        robots.txt into a web page. The log warns only of the first of these web pages.
         """
         if copy.kind is Kind.WALL:
             self.add_to_stat("walls")
@@ -251,7 +251,7 @@ class CrawlEvents:
         self._warn(sentence, answer, why, self._settings.unreachable, rest)
 
     def _send_known(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request) -> None:
-        """Send `robotstxt_known` and, from Scrapy 2.18 on, Scrapy's own signal `robots_parsed`."""
+        """Send the signal `robotstxt_known` and, from Scrapy 2.18 on, Scrapy's `robots_parsed`."""
         origin = answer.origin
         self._send(
             robotstxt_known,
@@ -271,8 +271,8 @@ class CrawlEvents:
 
         Args:
             origin: the origin.
-            before: the copy before a fetch; None if there was none.
-            now: the copy after the fetch; None if there is none.
+            before: the copy from before a fetch; None if there was no copy.
+            now: the copy from after the fetch; None if there is no copy.
         """
         if before is not None and now is not None and before.body != now.body:
             self._background.start(self._compare(origin, before, now))
@@ -293,13 +293,13 @@ class CrawlEvents:
         If the log has enough warnings with this `sentence` already, write nothing.
 
         Args:
-            sentence: a format string with places for five texts: the URL of the robots.txt, the
-                reason, the consequence, the value of the setting, and the rest.
+            sentence: a format string with five placeholders, for the URL of the robots.txt, the
+                reason, the consequence, the value of the setting, and `rest`.
             answer: the answer.
             why: the reason. It may come from the storage, to which other programs may write, so it
                 is made printable here.
             setting: the value of the setting that decides which consequence the answer has.
-            rest: the end of the sentence.
+            rest: the text for the last placeholder.
         """
         url = answer.origin.robots_url
         consequence = _CONSEQUENCES[answer.state]
@@ -311,7 +311,7 @@ class CrawlEvents:
         Args:
             level: the level of the message.
             sentence: the format string.
-            words: the values for the places in the format string.
+            words: the values for the placeholders in the format string.
         """
         self._logged[sentence] += 1
         if self._logged[sentence] <= MOST_WARNED:
@@ -369,6 +369,6 @@ def tell_of(overrides: Overrides) -> None:
 
 
 def tell_of_others(overrides: Overrides, user_agent: UserAgent) -> None:
-    """Warn of each override whose own rules have no group for `user_agent`."""
+    """Warn of each override that contains rules, but no group of rules for `user_agent`."""
     for text in overrides.for_other_crawlers(time.time(), user_agent):
         logger.warning("%s", text)

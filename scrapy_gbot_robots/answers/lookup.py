@@ -3,7 +3,7 @@
 Requests that need the answer for the same origin share one *pending look-up*, whatever their user
 agents. The look-up runs in the background and belongs to no request, so cancelling a request does
 not affect the other requests. `_entry` gets the *entry*, which is what the storage keeps for an
-origin. The entry is in the storage already, or comes from a fetch by this process or another.
+origin. The entry is in the storage already, or this process or another one fetches the robots.txt.
 `_answer_from` decides what the entry means now, reads the rules for all user agents that need them,
 caches the answer and calls signal handlers. If a later request needs the rules for another user
 agent, the next look-up finds the entry in the storage. While an answer is in use, its next look-up
@@ -42,14 +42,14 @@ from ..storage.client import StorageClient
 from .answer import AnswerCache, CachedAnswer, Source, answer_of, failed_look_up
 from .events import CrawlEvents, tell_of, tell_of_others
 
-# A robots.txt with more bytes is parsed in a thread. A hostile file of this size takes 8 ms to
-# parse, an ordinary file less than 1 ms.
+# A robots.txt with more bytes than this is parsed in a thread. Parsing a hostile file of this size
+# takes 8 ms, and parsing an ordinary file takes less than 1 ms.
 READ_IN_THREAD_BYTES = 32 * 2**10
 MOST_USER_AGENTS = 16  # One look-up reads the rules for at most this many user agents.
-_REFRESH_AGAIN_SECS = 10.0  # The shortest time between two refreshes of an answer in use.
+_REFRESH_AGAIN_SECS = 10.0  # the shortest time between two refreshes of the same answer
 # While another process has the lease of an origin (the right to fetch its robots.txt), this process
 # asks the storage again and again, with pauses. Each pause is twice as long as the pause before,
-# from the first of these times up to the second.
+# from `_FIRST_POLL_SECS` up to `_LONGEST_POLL_SECS`.
 _FIRST_POLL_SECS = 0.05
 _LONGEST_POLL_SECS = 1.0
 
@@ -60,7 +60,7 @@ class NeededUserAgents(list[UserAgent]):
     def need(self, user_agent: UserAgent) -> None:
         """Add `user_agent` at the end of the list, or move it to the end.
 
-        If the list is then too long, drop its first item.
+        If the list then has more than `MOST_USER_AGENTS` items, drop its first item.
         """
         if self and self[-1] is user_agent:
             return
@@ -78,14 +78,14 @@ class PendingLookup:
     request: Request
     user_agents: NeededUserAgents
     before: CachedAnswer | None  # The previous answer, which the cache may have lost by now.
-    # This function is called with the answer when the look-up ends. If it is None, the look-up is a
-    # refresh ahead of time, which does not wait for the fetch of another process.
+    # A function that is called with the answer when the look-up ends. If `then` is None, the
+    # look-up is a refresh ahead of time, which does not wait for the fetch of another process.
     then: Callable[[CachedAnswer | None], object] | None = None
-    answer: CachedAnswer | None = None  # None until the end, or if the look-up was cancelled
+    answer: CachedAnswer | None = None  # None until the look-up ends, or if it was cancelled
 
 
 class Lookup:
-    """The answers of one crawl, by origin.
+    """Looks up the answers for the origins of one crawl, and keeps them in memory.
 
     Attributes:
         storage: the client of the storage, which keeps an entry for each origin.
@@ -112,7 +112,7 @@ class Lookup:
 
         The result is None if there is no answer, if it is out of date, or if it lacks the rules for
         `user_agent`. But if an override replaces the robots.txt of `origin`, there is always an
-        answer with these rules, because this method makes and caches it.
+        answer with these rules, because this method makes and caches such an answer.
         """
         now = time.time()
         answer = self._cache.get(origin)
@@ -131,7 +131,7 @@ class Lookup:
     def agreement(self, origin: Origin) -> Override | None:
         """Return the override that now allows some paths of `origin`, or None.
 
-        The site's own robots.txt still decides about all other paths.
+        For all other paths, the rules of the site's own robots.txt apply.
         """
         override = self._overrides.of(origin, time.time())
         if override is None or override.replaces:
@@ -139,7 +139,7 @@ class Lookup:
         return override
 
     def warn_of_overrides(self, user_agent: UserAgent) -> None:
-        """Warn of each override whose own rules have no group for `user_agent`."""
+        """Warn of each override that contains rules, but no group of rules for `user_agent`."""
         tell_of_others(self._overrides, user_agent)
 
     def last(self, origin: Origin) -> CachedAnswer | None:
@@ -151,9 +151,9 @@ class Lookup:
     ) -> CachedAnswer | None:
         """Return the answer for `request` from memory, as `cached` does, or None.
 
-        The stats count this answer, unless the request may wait for a better one. If the answer is
-        old enough to be refreshed, a look-up begins. Until the look-up ends, requests get the old
-        answer.
+        The stats count this answer, unless the request may wait for a better answer. If the answer
+        is old enough to be refreshed, a look-up begins. Until the look-up ends, requests get the
+        old answer.
         """
         answer = self.cached(origin, user_agent)
         if answer is None:
@@ -178,8 +178,8 @@ class Lookup:
 
         Args:
             origin: the origin.
-            user_agents: the answer will have the rules for these user agents, and for those that
-                `need` adds before the rules are read.
+            user_agents: the answer will have the rules for these user agents, and for the user
+                agents that the method `need` adds before the rules are read.
             request: the fetch takes its proxy and other meta from this request.
             then: this function is called with the answer when the look-up ends, or with None if the
                 crawl closes before that. Without `then`, the look-up is a refresh ahead of time.
@@ -189,8 +189,8 @@ class Lookup:
         if pending is not None:
             for user_agent in user_agents:
                 pending.user_agents.need(user_agent)
-            # At most one `then` has to be called, because the room looks up each site only once at
-            # a time.
+            # At most one `then` has to be called, because the class `obeying.room.Room` never waits
+            # for two look-ups of the same origin at the same time.
             pending.then = pending.then or then
             return
         before = self._cache.get(origin) or before
@@ -202,7 +202,7 @@ class Lookup:
             self._background.start(self._look_up(pending), then=partial(self._finish, pending))
 
     def need(self, origin: Origin, user_agent: UserAgent) -> None:
-        """Make the running look-up of `origin`, if any, also read the rules for `user_agent`."""
+        """Make a running look-up of `origin` read the rules for `user_agent`, too."""
         pending = self._pending.get(origin)
         if pending is not None:
             pending.user_agents.need(user_agent)
@@ -212,7 +212,7 @@ class Lookup:
         self._events.tell()
 
     def abandon(self) -> None:
-        """Cancel all look-ups, and begin no more. The answers of all these look-ups are None."""
+        """Cancel all look-ups, and start no others. A cancelled look-up has the answer None."""
         if not self.is_closing:
             self.is_closing = True
             self._background.cancel()
@@ -224,7 +224,8 @@ class Lookup:
         await self._background.ended()
         await self.storage.close()
 
-    # One look-up for all requests of this process.
+    # The next three methods make one look-up, which all requests of this process for an origin
+    # share.
 
     async def _look_up(self, pending: PendingLookup) -> None:
         try:
@@ -272,12 +273,12 @@ class Lookup:
         self._events.answered(answer, before, copy, robotstxt, pending.request)
         return answer
 
-    # One fetch for all processes that share a storage.
+    # The next three methods make one fetch, which all processes with the same storage share.
 
     async def _entry(self, pending: PendingLookup) -> tuple[Entry, Source]:
         """Return an entry for the origin that is not out of date, and its source.
 
-        The entry was in the storage, or comes from a fetch by this or another process. A refresh
+        The entry was in the storage, or this process or another one has just fetched it. A refresh
         ahead of time fetches the file even if the stored entry is good. But if another process has
         the lease (the right to fetch the file), the refresh returns the stored entry.
         """
@@ -316,10 +317,10 @@ class Lookup:
         began = time.monotonic()
         try:
             outcome = await self._fetcher.fetch(origin, request)
-        # Twisted's `CancelledError` is an `Exception`, unlike asyncio's.
+        # Twisted's class `CancelledError` is a subclass of `Exception`, so it is caught here.
         except CancelledError:
             raise
-        except Exception as error:  # This is a bug in the project's own `Fetcher`, or in ours.
+        except Exception as error:  # This is a bug in the `Fetcher` of the plugin or the project.
             self._events.failed("Fetching", origin, error)
             outcome = failed(Failure.FETCHER, f"{type(error).__name__}: {error}")
         latest = renew(entry, outcome, time.time(), self._settings.policy)

@@ -73,7 +73,7 @@ def judge_arrow(
         soft_404=soft_404,
     )
     for crawler in answers:
-        if crawler in names:  # The batch would then have two columns with the same name.
+        if crawler in names:  # The result would have two columns with this name.
             raise BulkError(
                 f"the batch has a column {crawler!r}, which is the name of a crawler: rename it"
             )

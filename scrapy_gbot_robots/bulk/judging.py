@@ -47,23 +47,23 @@ _MOST_KEPT = 16  # A `Judge` keeps the rules of at most this many robots.txt fil
 _BEHIND_SCHEME = len("https://")
 
 _NO_URL = Verdict(False, None, "not a URL")
-_ANY_SITE = "http://example.com"  # With a path appended, this text is a URL.
+_ANY_SITE = "http://example.com"  # Any site. Together with a path, this text is a URL.
 
 
 class BulkError(ValueError):
     """Raised if a list of URLs or a batch cannot be used. Its text contains the reason."""
 
 
-# One decision for all URLs, or a decision for each origin.
+# The type of decisions: one `Decision` for all URLs, or one for each origin.
 Decisions: TypeAlias = Decision | Mapping[Origin, Decision]
-# The response with a robots.txt: a status and a body, or a body that was served with status 200, or
-# None if no response came.
+# The type of a response with a robots.txt. A value is a status and a body, or a body that was served
+# with status 200, or None if no response came.
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
-# The basis is what the answers for a site follow from: the text of its robots.txt or, if the rules
-# of a robots.txt do not decide, one answer for all its URLs.
+# The type of a basis (see `Judge.judged`). It is the text of a robots.txt, or one answer for all
+# URLs of a site.
 _Basis: TypeAlias = bytes | int
-# A dictionary from paths or URLs to answers. A value has one byte for each crawler, and this byte
-# is the answer for the crawler.
+# The type of a dictionary from paths or URLs to answers. A value of the dictionary has one byte for
+# each crawler, and this byte is the answer for the crawler.
 _Answers: TypeAlias = "dict[str, bytes]"
 Agent: TypeAlias = "str | bytes | UserAgent"
 
@@ -95,7 +95,8 @@ class Judge:
 
     Args:
         crawlers: the crawlers.
-        policy: the policy. If the caller has no decision for an origin, the policy makes it.
+        policy: the choices of a crawl. They determine the decision for an origin for which the
+            caller passes in no decision.
         max_bytes: at most this number of bytes of a robots.txt is read. None means no limit.
         overrides: the user's overrides (GBOT_ROBOTS_OVERRIDES). An override is applied if `now` is
             not after its last day.
@@ -113,11 +114,11 @@ class Judge:
     def judged(self, urls: Sequence[str], robots: Decisions) -> list[bytearray]:
         """Return the answers for `urls`, as one bytearray for each crawler.
 
-        The *basis* of a site is the text of its robots.txt or, if the rules of a robots.txt do not
-        decide, one answer for all its URLs. The URLs of all sites with the same basis are judged
-        together. So if 1,000 sites serve the same robots.txt, the path "/about" is judged only once
-        for all of them. Some URLs have no basis, for example because an override applies to them.
-        `explained` judges each of these URLs separately.
+        Sites whose answers follow from the same *basis* are judged together. Usually the basis is
+        the text of the robots.txt. So if 1,000 sites serve the same robots.txt, the path "/about"
+        is judged only once for all of them. If a site has the same answer for all URLs, for example
+        because it has no robots.txt, the basis is this answer. Some URLs have no basis, for example
+        because an override applies to them. `explained` judges each of these URLs separately.
 
         Args:
             urls: the URLs.
@@ -132,13 +133,14 @@ class Judge:
         sites: dict[str, tuple[_Answers, int]] = {}
         answers_of_each: list[_Answers] = []
         keys: list[str] = []
-        # First, sort the URLs by their basis.
+        # First, put the URLs that have the same basis together.
         for url in urls:
             beginning = url[: url.find("/", _BEHIND_SCHEME) + 1]
             site = sites.get(beginning)
             if site is None:
                 basis = self._basis(beginning, robots)
-                # The key of an answer is the path if the URL has a basis, and otherwise the URL.
+                # If a URL has a basis, its key in the dictionary of answers is its path. Otherwise,
+                # its key is the whole URL.
                 begin = 0 if basis is None else len(beginning) - 1
                 site = sites[beginning] = answers_by_basis[basis], begin
             answers, begin = site
@@ -146,14 +148,14 @@ class Judge:
             answers[key] = allowed
             answers_of_each.append(answers)
             keys.append(key)
-        # Then judge each path once.
+        # Then judge each path once for all sites with the same basis.
         for basis, answers in answers_by_basis.items():
             if basis is not None:
                 self._judge_paths(answers, basis)
                 continue
             for url in answers:
                 answers[url] = bytes([answer for answer, _ in self.explained(url, robots)])
-        # Last, arrange the answers by crawler.
+        # Last, collect the answers for each crawler in one bytearray.
         row_by_row = bytearray().join(map(getitem, answers_of_each, keys))
         return [row_by_row[number :: len(allowed)] for number in range(len(allowed))]
 
@@ -179,7 +181,7 @@ class Judge:
             answers: the paths, with the answer YES for every crawler. This method changes the
                 answers.
             basis: one answer for all paths, or the text of a robots.txt. If it is a text, the
-                answer becomes NO for each path that its rules disallow.
+                answer becomes NO for each path that the rules in the robots.txt disallow.
         """
         if isinstance(basis, int):
             paths_by_crawler = [set(answers)] * len(self.crawlers)
@@ -198,7 +200,7 @@ class Judge:
                 answers[path] = bytes(of_crawlers)
 
     def explained(self, url: str, robots: Decisions) -> list[tuple[int, Verdict]]:
-        """Return, for each crawler, the answer for a URL and the verdict with its reason."""
+        """Return the answer for a URL, and the verdict with the reason, for each crawler."""
         origin = _origin_of(url)
         if origin is None:
             return [(NO_URL, _NO_URL)] * len(self.crawlers)
@@ -258,7 +260,8 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
         # With this setting, a bot wall may be read as a robots.txt. The page contains no rules, so
         # everything is allowed in this way as well. Only the setting "disallow" needs `wall_of`.
         has_wall = policy.access_denied != "allow" and wall_of(status, {}, body) != ""
-        # For most responses, this short way gives the same decision as the code below.
+        # For most responses, the next two lines give the same decision as the code below them, but
+        # in less time.
         if meaning_of(status) is Fetched and not has_wall:
             copy = Copy(Kind.RULES, status, "", body, False, "", 0.0, 0.0)
             return Decision(State.RULES, "", False, 0.0, 0.0, copy)
@@ -274,9 +277,10 @@ def _text_of(decision: Decision) -> bytes:
 
 
 def _basis_of(decision: Decision) -> _Basis:
-    """Return the text of the robots.txt whose rules decide.
+    """Return the basis of the answers for a site (see `Judge.judged`).
 
-    If rules do not decide, return the answer for all URLs of the site: YES, NO or UNREACHABLE.
+    If the rules of a robots.txt decide, it is the text of this file. Otherwise it is the answer for
+    all URLs of the site: YES, NO or UNREACHABLE.
     """
     if decision.state is State.RULES:
         return _text_of(decision)
