@@ -56,8 +56,8 @@ class BulkError(ValueError):
 
 # The type of decisions: one `Decision` for all URLs, or one for each origin.
 Decisions: TypeAlias = Decision | Mapping[Origin, Decision]
-# The type of a response with a robots.txt. A value is a status and a body, or a body that was served
-# with status 200, or None if no response came.
+# The type of a response with a robots.txt. A value is a status and a body, or a body that was
+# served with status 200, or None if no response came.
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
 # The type of a basis (see `Judge.judged`). It is the text of a robots.txt, or one answer for all
 # URLs of a site.

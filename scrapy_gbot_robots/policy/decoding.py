@@ -25,7 +25,7 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, TypeAlias
 
-# The pieces of a body, before or after decoding.
+# The type of a body that is read piece by piece. A piece is some bytes, encoded or decoded.
 Pieces: TypeAlias = Iterator[bytes]
 
 # scrapy-playwright adds this flag to a response that comes from a browser.
@@ -35,12 +35,12 @@ RENDERED = "playwright"
 _FED = 8_192
 _PIECE = 65_536
 _MOST_CODINGS = 2
-# If a body has two codings, the outer decoder may yield more bytes and pieces than a robots.txt of
-# the full length needs. These are the numbers of additional bytes and pieces. They are needed
-# because, for example, an inner zstd decoder reads up to 128 KiB before it yields the first byte.
+# If a body has two codings, the outer decoder may yield this many more bytes and pieces than a
+# robots.txt of the full length needs. This is necessary because, for example, an inner zstd decoder
+# reads up to 128 KiB before it yields the first byte.
 _OUTER_BYTES = 2**21
 _MOST_PIECES = 1_000
-# Values of the parameter `wbits` of zlib. They select the format.
+# The values of zlib's parameter `wbits` that select the format of the compressed data.
 _GZIP = 16 + zlib.MAX_WBITS
 _ZLIB = zlib.MAX_WBITS
 _RAW = -zlib.MAX_WBITS
@@ -59,7 +59,7 @@ _TEXT_FILE = re.compile(
 
 
 class DecodeError(ValueError):
-    """The body does not have the coding that its Content-Encoding names, or ends too early."""
+    """Raised if a body does not have the coding that the header names, or ends too early."""
 
 
 def as_served(body: bytes, flags: Collection[str]) -> bytes:
@@ -130,7 +130,7 @@ def decoded(
     except EOFError:
         if whole:
             raise DecodeError(f"the {named} body ends too early") from None
-    # Decoders raise zlib.error, brotli.error and others on hostile bytes.
+    # On hostile bytes, decoders raise exceptions of many classes, such as zlib.error.
     except Exception as error:
         raise DecodeError(f"the {named} body is broken: {error}") from error
     text = bytes(out[:limit])
@@ -150,14 +150,14 @@ def _undone(pieces: Pieces, codings: Sequence[str], limit: int) -> Pieces:
 
 
 def _bounded(pieces: Pieces, limit: int) -> Pieces:
-    """Yield the items of `pieces`, but not more of them than a robots.txt can need.
+    """Yield the items of `pieces`, but not more items than a robots.txt can need.
 
     `pieces` come from the decoder of the outer coding of a body with two codings. `limit` is the
     largest number of bytes of the robots.txt that are read.
 
     Raises:
-        DecodeError: there are more pieces. This happens if the inner decoder yields no bytes for
-            them, for example because each piece is an empty gzip file.
+        DecodeError: `pieces` has more items. This happens if the inner decoder yields no bytes for
+            these items, for example because each item is an empty gzip file.
     """
     bytes_left = 2 * limit + _OUTER_BYTES
     pieces_left = _MOST_PIECES + 2 * limit // _FED
@@ -170,7 +170,7 @@ def _bounded(pieces: Pieces, limit: int) -> Pieces:
 
 
 def _unzipped(pieces: Pieces, wbits: int) -> Pieces:
-    """Decompress with zlib.
+    """Decompress `pieces` with zlib.
 
     Several gzip files may follow one another, with zero bytes between them (RFC 1952 2.2; gzip.org,
     FAQ 8). Any other bytes after the end are padding, and are ignored.
@@ -269,8 +269,9 @@ def _module(coding: str) -> Any:
     raise DecodeError(f"there is no module for {coding}")
 
 
-# The modules that may be installed for a coding. Python 3.14 contains a module for zstd. Scrapy
-# 2.18 and newer install a backport of this module, and brotli.
+# For each coding, the names of the modules that can decode it. The first of them that is installed
+# is used. Python 3.14 contains a module for zstd. Scrapy 2.18 and newer install a backport of this
+# module, and brotli.
 _MODULES = {
     "br": ("brotli", "brotlicffi"),
     "zstd": ("compression.zstd", "backports.zstd"),

@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 
-_HEADER_BYTES = 4096  # The rest of a longer header is ignored.
+_HEADER_BYTES = 4096  # Only this many bytes at the beginning of a header are read.
 _PROXY_STATUS_BYTES = 65_536  # the limit for all Proxy-Status headers of a response together
-_DATE_BYTES = 64  # The rest of a longer date is ignored.
-_FOREVER = 2.0**31  # seconds; replaces a larger number (RFC 9111 1.2.2)
+_DATE_BYTES = 64  # Only this many bytes at the beginning of a date are read.
+_FOREVER = 2.0**31  # A larger number of seconds counts as this number (RFC 9111 1.2.2).
 
-# A directive ends at the first comma outside quoted strings.
+# A directive of a Cache-Control header. It ends at the first comma outside quoted strings.
 _DIRECTIVE = re.compile(r'(?:[^,"]+|"(?:[^"\\]|\\.)*"?)+', re.DOTALL)
 _SECONDS = re.compile(r"-?[0-9]+")
 
@@ -48,8 +48,8 @@ _PARAMETER = re.compile(rf"; *([a-z*][a-z0-9_.*-]*)(?:=({_BARE_ITEM}))?")
 # get or did not want to pass on a response of the site.
 PROXY_ERRORS = (
     "X-Squid-Error",
-    # The sources of the next two names are docs.zyte.com/smart-proxy-manager/errors.html and
-    # scrapy-zyte-smartproxy, which writes the second header in place of the first one.
+    # Sources of the next two names: docs.zyte.com/smart-proxy-manager/errors.html, and
+    # scrapy-zyte-smartproxy, which sets Zyte-Error in place of X-Crawlera-Error.
     "X-Crawlera-Error",
     "Zyte-Error",
     # Source: scrapy-zyte-smartproxy, for Zyte API in proxy mode.
@@ -68,9 +68,9 @@ def max_age(cache_control: Iterable[bytes], age: bytes | None = None) -> float |
     """Return the number of seconds for which a response is fresh; None if no header sets it.
 
     The result is 0.0 for `no-store` and for `no-cache`, even together with a `max-age`.
-    `no-cache="field"` limits only that field, and is ignored. If there are several `max-age`, the
-    first one counts (RFC 9111 4.2.1). A `max-age` that is not a number is ignored, and a negative
-    `max-age` counts as 0. `s-maxage` is ignored, because it is for shared caches.
+    `no-cache="field"` is ignored, because it limits only the header `field`. If there are several
+    `max-age`, the first one counts (RFC 9111 4.2.1). A `max-age` that is not a number is ignored,
+    and a negative `max-age` counts as 0. `s-maxage` is ignored, because it is for shared caches.
 
     Args:
         cache_control: the values of all Cache-Control headers.

@@ -50,8 +50,8 @@ _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
 KEEP_DAYS = 100
 
 _SKEW = 5.0  # The clocks of processes that share a storage may differ by this many seconds.
-# The shortest max-age. If a header sets a shorter max-age, this one is used. Otherwise the header
-# could cause a fetch for each request.
+# The shortest max-age in seconds. It replaces a shorter max-age in a header, which could cause a
+# fetch of the robots.txt for each request.
 _MIN_AGE = MINUTE
 # The wait after the first failure, in seconds. Each further failure doubles the wait, until it is
 # the longest wait for this kind of failure.
@@ -59,17 +59,18 @@ _FIRST_RETRY = 1.0
 _BUSY_RETRY = 5 * MINUTE  # the longest wait after a 503 or 429
 _SLOW_RETRY = HOUR  # the longest wait after any other failure
 _RETRY_AFTER = DAY  # the longest wait that a Retry-After header can cause
-# If everything is disallowed during an outage, requests wait for the next fetch. Otherwise they do
-# not wait, unless the fetch is overdue by more than this time.
+# If everything is disallowed during an outage, requests wait for the next fetch. If not everything
+# is disallowed, requests wait only if the fetch is overdue by more than this number of seconds.
 _GRACE = HOUR
-# A copy is refreshed in the background before it is no longer fresh. This happens in the last tenth
-# of its lifetime, but at most `_REFRESH_MOST` seconds before the end.
+# A copy is refreshed in the background before it is no longer fresh. The refresh may begin in the
+# last tenth of the time for which the copy is fresh, but at most `_REFRESH_MOST` seconds before the
+# end of this time.
 _REFRESH_SHARE = 0.1
 _REFRESH_MOST = HOUR
-# After this many failures in a row to find a server, the origin counts as gone.
+# If this many fetches in a row find no server, the origin counts as gone.
 GONE_AFTER = 3
-# With these statuses a server denies access to a robots.txt. They do not mean that the site has no
-# robots.txt.
+# With these statuses a server denies access to a robots.txt. These statuses do not mean that the
+# site has no robots.txt.
 REFUSALS = (401, 402, 403, 451)
 # A server that sends one of these statuses is only busy, so the crawl asks it again more often.
 _OFTEN = frozenset({429, 503})
@@ -94,9 +95,9 @@ class Copy:
     kind: Kind
     status: int
     url: str  # The URL of the response, after redirects.
-    body: bytes  # Without content codings; empty if there is no robots.txt.
+    body: bytes  # The bytes of the robots.txt, decompressed; b"" if there is no robots.txt.
     cut: bool  # Whether the server sent more bytes than `body`.
-    why: str  # The reason for people, such as "HTTP 404".
+    why: str  # What the server answered, in words for people, such as "HTTP 404".
     fetched_at: float
     fresh_until: float
 
@@ -119,7 +120,7 @@ class Outage:
     retry_at: float  # The time at which the next fetch is due.
     # The kind of the last failure; None if the failure was a response, such as a 503.
     failure: Failure | None = None
-    alike: int = 1  # The number of last failures in a row that have the same kind.
+    alike: int = 1  # How many of the last failures in a row have the same kind.
     failed_at: float = 0.0  # The time of the last failure; 0.0 if it is not known.
     redirected_to: str = ""  # The URL to which the last fetch was redirected; "" if it was not.
 
@@ -132,7 +133,7 @@ class Outage:
 
     @property
     def tries_without_server(self) -> int:
-        """The number of the last fetches in a row that have found no server at the origin itself.
+        """How many of the last fetches in a row have found no server at the origin itself.
 
         For example, the name of the host did not resolve, or the connection was refused. The number
         is 0 if the last fetch failed for another reason, or after a redirect.
@@ -169,9 +170,10 @@ class State(Enum):
 
 
 _THIRTY_DAYS = ((30 * DAY, State.FULL_DISALLOW), (math.inf, State.RULES))
-# The ladders by the value of the setting GBOT_ROBOTS_UNREACHABLE. Each row contains an age of an
-# outage in seconds, and the state until the outage has this age. RULES means the rules of the copy,
-# or full allow if there is no copy.
+# The ladder for each value of the setting GBOT_ROBOTS_UNREACHABLE. A ladder shows what a robots.txt
+# means while it is unreachable. Each row contains an age of an outage in seconds, and the state
+# until the outage has this age. RULES means the rules of the copy, or full allow if there is no
+# copy.
 LADDERS: dict[str, tuple[tuple[float, State], ...]] = {
     "google": _THIRTY_DAYS,  # Google's page of 2019 to 2025
     "google-2026": (  # Google's page of 2026
@@ -205,7 +207,7 @@ class Policy:
     max_age_secs: float = DAY
     soft_404: bool = True  # Whether a 5xx with a "not found" page is a 404 (see `outcome_of`).
     # Whether a site is allowed or disallowed if it denies access to its robots.txt (`REFUSALS`), or
-    # if a bot wall answers in its place. Google's choice is "allow".
+    # if a bot wall answers in place of the site. Google's choice is "allow".
     access_denied: str = "allow"
 
     def __post_init__(self) -> None:
@@ -229,8 +231,8 @@ class Decision:
     temporary: bool  # Whether the robots.txt is unreachable, or was not fetched yet.
     refresh_at: float  # From this time on, the crawl fetches the robots.txt in the background.
     ask_at: float  # From this time on, requests wait until the robots.txt has been fetched.
-    copy: Copy | None = None  # The copy that decided; None if no copy decided.
-    outage: Outage | None = None  # The outage that decided; None if no outage decided.
+    copy: Copy | None = None  # The copy on which the state is based; None if there is none.
+    outage: Outage | None = None  # The outage on which the state is based, if any.
 
 
 def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> Entry:
@@ -243,8 +245,8 @@ def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> 
         entry: the entry before the fetch; None if there was none.
         outcome: the outcome of the fetch.
         now: the end of the fetch, in seconds since the epoch.
-        policy: the choices of the crawl. Its `max_age_secs` limits the time for which the new copy
-            is fresh.
+        policy: the choices of the crawl. `policy.max_age_secs` limits the time for which the new
+            copy is fresh.
     """
     if isinstance(outcome, Unreachable):
         if entry is None:
@@ -284,9 +286,9 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
     alike = 0
     if outcome.failure is before.failure:
         alike = before.alike
-    # If there is no server, a fetch burdens nobody. So only the failures of this kind in a row are
-    # counted. When the server disappears after other failures, such as a 503, the waits begin again
-    # with the shortest wait.
+    # If there is no server, a fetch burdens nobody, so the waits may be short. If a server
+    # disappears after other failures, such as a 503, only the failures to find the server are
+    # counted. So the waits begin again with the shortest wait.
     tries = before.failures
     if outcome.failure in NO_SERVER:
         tries = alike
@@ -416,7 +418,7 @@ def lacks_a_part(entry: Entry, max_bytes: int) -> bool:
 
 
 def span(secs: float) -> str:
-    """Return `secs` seconds in the largest unit, rounded down, such as "33 d" or "5 min"."""
+    """Return a duration as a text in its largest unit, rounded down, such as "33 d" or "5 min"."""
     for size, unit in _UNITS:
         if secs >= size:
             return f"{secs // size:.0f} {unit}"

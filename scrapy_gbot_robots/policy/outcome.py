@@ -1,8 +1,9 @@
 """Describe the outcome of one attempt to fetch a robots.txt, and resolve redirects.
 
 There are three outcomes. `Fetched` means that the server sent a robots.txt. `Unavailable` means
-that there certainly is none, as after a 404. `Unreachable` means that it is not known whether there
-is one, as after a 503 or a timeout. outages.py decides what follows from an outcome over time.
+that the site certainly has no robots.txt, for example after a 404. `Unreachable` means that it is
+not known whether the site has a robots.txt, for example after a 503 or a timeout. The module
+outages.py decides what follows from an outcome over time.
 
 HTTP redirects are followed, also to other hosts. A redirect by a `meta` element or a script is not
 followed. The rules in the file at the end of the redirects are the rules of the origin whose
@@ -51,11 +52,12 @@ class Fetched:
 class Unavailable:
     """There is certainly no robots.txt, so nothing is restricted (RFC 9309 2.3.1.3).
 
-    If `Policy.access_denied` is "disallow", a crawl treats denied access and bot walls differently.
+    But if `Policy.access_denied` is "disallow", and if the server denied access or a bot wall
+    answered, a crawl treats everything as disallowed.
     """
 
-    # The HTTP status of the response. It need not be a 4xx, because a 5xx with a "not found" page,
-    # and a redirect that is not followed, also count as a 404.
+    # The HTTP status of the response. It may be a 5xx or a 3xx, because a 5xx with a "not found"
+    # page counts as a 404, and so does a redirect that is not followed.
     status: int
     url: str  # The URL that sent the response.
     why: str
@@ -135,8 +137,8 @@ def failed(failure: Failure, detail: str = "") -> Unreachable:
 def by_ftp(outcome: Outcome, reply: str) -> Outcome:
     """Return `outcome` with the error reply of an FTP server as its reason.
 
-    The status of the outcome is an HTTP status, because Scrapy's FTP handler puts such a status in
-    place of the code in the FTP reply.
+    The status of the outcome is an HTTP status, because Scrapy's FTP handler replaces the code of
+    the FTP reply by an HTTP status.
     """
     if isinstance(outcome, Fetched):
         return outcome
@@ -165,7 +167,7 @@ _PROXY_AUTHENTICATION_REQUIRED = 407
 # A proxy as well as a site may send one of these statuses to deny access. The response of the proxy
 # may look like a response of the site.
 _OF_A_PROXY_TOO = frozenset({401, 402, 403, 451})
-_THREE_DIGITS = range(1000)  # Some servers send a larger number.
+_THREE_DIGITS = range(1000)  # Some servers send a larger number as the status.
 
 
 def meaning_of(status: int) -> type[Outcome]:
@@ -198,8 +200,9 @@ def outcome_of(
         proxy: the name of the proxy through which the request was sent; "" if there was none.
         headers: the Content-Type, and the headers in `web_pages.HEADERS`, with names in lower case.
         cut: whether `body` was cut at a size limit.
-        max_age: as `headers.max_age` returns it, in seconds.
-        retry_after: as `headers.retry_after` returns it, in seconds.
+        max_age: the number of seconds for which the response is fresh, from `headers.max_age`.
+        retry_after: the number of seconds after which the server wants the next request, from
+            `headers.retry_after`.
     """
     if status not in _THREE_DIGITS:
         return failed(Failure.INVALID, "a status code of more than three digits")
@@ -233,7 +236,8 @@ def proxy_failed(
         proxy: the name of the proxy; "" if this crawl does not know it.
         status: the status code.
         fault: the error that the proxy reports, as `headers.proxy_fault` returns it.
-        retry_after: as `headers.retry_after` returns it, in seconds.
+        retry_after: the number of seconds after which the server wants the next request, from
+            `headers.retry_after`.
     """
     detail = ", ".join(filter(None, (f"HTTP {status}", fault)))
     if proxy:
@@ -276,7 +280,10 @@ def next_hop(status: int, location: bytes | None, trail: Sequence[str]) -> str |
 
 
 def dead_end(status: int, url: str, why: str) -> Unavailable:
-    """Return the 404 for a redirect that `url` sent and that is not followed because of `why`."""
+    """Return the outcome of a redirect that is not followed, which counts as a 404.
+
+    `url` sent the redirect, and `why` is the reason for not following it.
+    """
     return Unavailable(status, url, f"HTTP {status} {why}, as 404")
 
 

@@ -35,7 +35,7 @@ from .outages import Decision, State
 SETTING = "GBOT_ROBOTS_OVERRIDES"
 
 _DAY = 86_400.0
-_LONGEST_LIST = 2_000  # The rest of a longer list of overrides in the log is left out.
+_LONGEST_LIST = 2_000  # The log contains at most this many characters of a list of overrides.
 
 _KEY_RULE = (
     'one origin ("https://example.com:8443"), one host ("example.com") '
@@ -56,10 +56,10 @@ _SEVERAL = re.compile(r"[,;|\s]")  # the separator in a key that wrongly names s
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?|\[.*\]")
 _PATTERN = re.compile(r"[^#\x00-\x20\x7f]+")  # a pattern that a line of a robots.txt can contain
 _FEW = 5  # A warning contains at most this many patterns.
-# A group with one of these fields is useful even if it contains no rule.
+# A group of a robots.txt that contains one of these fields is useful even if it contains no rule.
 _FIELDS_OF_GROUPS = ("crawl-delay", "content-usage", "content-signal")
-# If a finding of one of these kinds is an error, a rule does not have the effect that its author
-# wants.
+# Values of `kind` of the remarks that the parser makes on a robots.txt. If a remark of one of these
+# kinds is an error, a line that looks like a rule is ignored.
 _FAULTS = frozenset({"unknown field", "rule before any group"})
 
 
@@ -72,7 +72,7 @@ class Action(Enum):
     ALLOW = "allow"  # The crawl obeys the site's rules, but may fetch some more paths.
 
 
-# For each action that replaces the site's robots.txt, the state that is used in its place.
+# The state of a site, for each action that replaces the robots.txt of the site.
 _STATES = {
     Action.IGNORE: State.FULL_ALLOW,
     Action.REPLACE: State.RULES,
@@ -113,7 +113,7 @@ class Override:
 
     @property
     def why(self) -> str:
-        """The reason in verdicts that come from this override."""
+        """The text that the verdicts of this override contain as the reason."""
         return f"override for {shown(self.key)} ({shown(self.reason)})"
 
     def named(self, verdict: Verdict) -> Verdict:
@@ -131,12 +131,13 @@ def decision_by(override: Override) -> Decision:
 
 
 class Overrides(dict[str, Override]):
-    """The overrides of a crawl. A key is a place: an origin, a host or a domain.
+    """The overrides of a crawl. A key is an origin, a host or a domain.
 
-    The override of the URL's origin applies. If there is none, the override of its host applies. If
-    there is none either, the override of the nearest domain above the host applies. For example,
-    for https://www.shop.example.com/ the order of the places is "https://www.shop.example.com",
-    "www.shop.example.com", "*.shop.example.com", "*.example.com" and "*.com".
+    If there is an override for the origin of a URL, this override applies. Otherwise the override
+    for the host applies, and if there is none, the override for the nearest domain above the host.
+    For example, for https://www.shop.example.com/ the keys are looked up in this order:
+    "https://www.shop.example.com", "www.shop.example.com", "*.shop.example.com", "*.example.com"
+    and "*.com".
 
     Hosts are compared without a dot at the end, and IPv4 addresses are compared as four numbers.
     """
@@ -178,7 +179,7 @@ class Overrides(dict[str, Override]):
         return _listed("run out and not applied", run_out), _listed("in force", in_force)
 
     def open_by_mistake(self, now: float) -> Iterator[str]:
-        """Yield a warning for each override whose own rules disallow nothing.
+        """Yield a warning for each override that contains rules which disallow nothing.
 
         The author of such rules usually wanted to allow some paths in addition to the site's rules.
         But the rules of the override replace the site's rules, so the whole site is allowed. Only
@@ -201,7 +202,7 @@ class Overrides(dict[str, Override]):
             )
 
     def for_other_crawlers(self, now: float, user_agent: UserAgent) -> Iterator[str]:
-        """Yield a warning for each override whose own rules have no group for `user_agent`.
+        """Yield a warning for each override that contains rules, but no group for `user_agent`.
 
         These rules replace the site's rules, so the whole site is allowed. Only overrides that are
         in force at `now` are checked. `now` is in seconds since the epoch.
@@ -286,17 +287,18 @@ def _in_one_spelling(host: str) -> str:
     return host
 
 
-# Reading the setting.
+# The following functions read the setting GBOT_ROBOTS_OVERRIDES.
 
 
 def read_overrides(
     value: object, parse: Callable[[bytes], RobotsTxt] = RobotsTxt.parse
 ) -> Overrides:
-    """Return the overrides in the value of the setting.
+    """Return the overrides in the value of the setting GBOT_ROBOTS_OVERRIDES.
 
     Args:
-        value: the value of the setting, which is a mapping. A key is a place, and its value is a
-            mapping with the fields "rules" or "allow", "reason" and "until".
+        value: the value of the setting, which is a mapping. Each key is an origin, a host or a
+            domain, and each value is a mapping with the keys "rules" or "allow", "reason" and
+            "until".
         parse: a function that parses the bytes of a robots.txt.
 
     Raises:
@@ -401,7 +403,7 @@ def _own_rules(robotstxt: RobotsTxt) -> RobotsTxt:
 
 
 def _day(value: Any) -> date | None:
-    # A datetime is wrong here, although it is an instance of date.
+    # A datetime is not valid here, although `datetime` is a subclass of `date`.
     if value is None or type(value) is date:
         return value
     day = date.fromisoformat(value)

@@ -30,8 +30,8 @@ def judge_url(
         url: an absolute URL.
         decision: the decision on the robots.txt of the URL's origin.
         rules: the rules of the crawl's user agent. They are used only if the state of `decision` is
-            RULES. They come from an override with its own rules, or else from the robots.txt.
-        override: the override that counts for the origin; None if there is none.
+            RULES. They come from an override that contains rules, or otherwise from the robots.txt.
+        override: the override that applies to the origin; None if there is none.
     """
     if origin_of_robots_txt(url) is not None:
         return Verdict(True, None, ROBOTS_TXT_ITSELF)
@@ -60,7 +60,8 @@ def agreed(url: str, verdict: Verdict, rules: Rules | None, override: Override) 
         url: an absolute URL.
         verdict: the verdict of the robots.txt, which disallows the URL. It is returned if the
             override does not allow the URL.
-        rules: the site's rules; None if everything is disallowed, as by "Disallow: /".
+        rules: the site's rules. None counts as the rule "Disallow: /", and means that everything is
+            disallowed.
         override: an override that allows some paths in addition to the site's rules.
     """
     for form in (url, *other_forms(url)):

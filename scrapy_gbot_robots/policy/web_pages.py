@@ -2,7 +2,7 @@
 
 A *bot wall* is a service that stands before a site and stops most bots, such as DDoS-Guard. Bot
 walls let Googlebot pass, so Google's page does not mention them. Tables in this module list the
-marks by which their responses are recognised, each with its public source.
+marks by which responses of bot walls are recognised. Comments name the public source of each mark.
 
 A web page is parsed like any other body, and valid lines in it count (Google's page, "File
 format"). If a 2xx contains a user-agent or a sitemap line, it is the site's own file, whatever
@@ -35,7 +35,8 @@ from ..core.lines import is_web_page
 _HEAD_BYTES = 16 * 1024  # Only this many bytes at the beginning of a body are searched.
 _TITLE_CHARS = 300  # The rest of a longer title, heading or line is ignored.
 
-# Each row contains the name of a header, beginnings of its value, and the bot wall that sends it.
+# Each row contains the name of a header in lower case, the beginnings of the values that a bot wall
+# sends in this header, and the name of the bot wall.
 _HEADERS = (
     # Source: developers.cloudflare.com/cloudflare-challenges/challenge-types/challenge-pages/
     # detect-response
@@ -48,8 +49,8 @@ _HEADERS = (
 )
 HEADERS = frozenset(name for name, _, _ in _HEADERS)
 
-# The keys are beginnings of titles in lower case, and the values are the bot walls that send them.
-# The comments name the sources of the rows, which are repositories on GitHub.
+# The keys are beginnings of page titles in lower case, and the values are the names of the bot
+# walls that send these pages. The sources in the comments are repositories on GitHub.
 _TITLES = {
     # Source of the next three rows: FlareSolverr/FlareSolverr, src/flaresolverr_service.py.
     "just a moment...": "Cloudflare's challenge",
@@ -81,8 +82,8 @@ _OTHER_DATA = (
     (b"\xfe\xff", "UTF-16 text"),
     (b"\x1f\x8b", "gzip data"),
 )
-# A user-agent line that follows a tag. A browser's page around a text file begins with a tag, and
-# the first line of the text follows the tag. The parser ignores this line, because it begins with
+# A user-agent line behind a tag. If a browser has put a robots.txt into a web page, the first line
+# of the robots.txt stands behind a tag. The parser ignores this line, because the line begins with
 # the tag.
 _AGENT_BEHIND_A_TAG = re.compile(rb">[ \t]*user-?agent[ \t]*:", re.IGNORECASE)
 _RULE = re.compile(rb"allow[ \t]*:", re.IGNORECASE)
@@ -226,20 +227,20 @@ LANGUAGES = """
     fi | sivu | ei löydy, ei löytynyt
     ms | halaman | tidak dijumpai, tidak ditemui
 """
-# A clause means "not found" if it consists of one of these phrases.
+# If a clause of a title consists of one of these phrases, it means "not found".
 ALONE = (
     "file not found, file or directory not found, document not found, object not found, resource "
     "not found, the resource cannot be found, the requested resource was not found, the requested "
     "resource could not be found"
 )
-# These words in a clause are ignored.
+# Words that are ignored in a clause of a title.
 ERROR_WORDS = (
     "404 http status code error fehler erreur erro errore fout błąd ошибка kesalahan lỗi エラー "
     "错误 錯誤 오류 خطأ خطای שגיאה σφάλμα chyba hiba eroare грешка помилка hata ข้อผิดพลาด त्रुटि fejl "
     "feil fel virhe ralat oops sorry"
 )
 # If one of these parts of a site is missing, the site is down, and the page is not a soft 404. Each
-# row contains a language and its words for parts. Most are stems, because the endings change.
+# row contains a language and its words for parts. Most words are stems, because the endings change.
 PARTS_OF_A_SITE = """
     en | server, database, template, cache, backend, upstream, module, plugin, class_, _relation_
     en | _table_, _view_, _schema_, bucket, secret, application, controller, service, container
@@ -377,7 +378,7 @@ def _folded(text: str) -> str:
 
 
 def _one_of(phrases: str) -> str:
-    """Return a regular expression that matches any of the phrases in a list with commas."""
+    """Return a regular expression that matches any of `phrases`, which are separated by commas."""
     return "|".join(re.escape(phrase).replace("_", " ") for phrase in phrases.strip().split(", "))
 
 
@@ -391,6 +392,7 @@ _IS_ALONE = re.compile(rf"(?:{_VERDICTS}|{_one_of(ALONE)})\S{{0,3}}\Z")
 _PART_OF_A_SITE = re.compile(
     "|".join(_one_of(row.split("|")[1]) for row in _folded(PARTS_OF_A_SITE).strip().splitlines())
 )
-# A hyphen before a part of a site, as in "page-cache".
+# A hyphen before a word in `PARTS_OF_A_SITE`. It is replaced by a space, so that "page-cache" is
+# read as two words, of which "cache" is a part of a site.
 _HYPHEN = re.compile(rf"(?<=\w)-(?=(?:{_PART_OF_A_SITE.pattern}))")
 _ERROR = frozenset(_folded(ERROR_WORDS).split())

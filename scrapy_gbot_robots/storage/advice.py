@@ -70,9 +70,9 @@ class _Kind(NamedTuple):
     `words`.
     """
 
-    classes: frozenset[str]  # names of classes
-    words: tuple[str, ...]  # texts in lower case
-    advice: str  # a sentence without its full stop
+    classes: frozenset[str]  # names of classes of exceptions
+    words: tuple[str, ...]  # parts of error messages, in lower case
+    advice: str  # the advice for the user, a sentence without a full stop
 
 
 def _kind(classes: str, advice: str, *words: str) -> _Kind:
@@ -80,9 +80,9 @@ def _kind(classes: str, advice: str, *words: str) -> _Kind:
 
 
 # The kinds of errors of a Redis client. The log contains the advice of the first kind to which an
-# error belongs. The kinds of login errors are first, because redis-py's class for a wrong password
-# is a subclass of its `ConnectionError`. All other error replies of a server belong to the last
-# kind.
+# error belongs. The kinds of login errors are first, because the class that redis-py raises for a
+# wrong password is a subclass of `redis.ConnectionError`. Every error reply of a server that
+# belongs to no other kind belongs to the last kind.
 _KINDS = (
     _kind("", NO_PASSWORD, "without any password configured", "no password is set"),
     _kind(

@@ -57,13 +57,14 @@ _T = TypeVar("_T")
 # The duration of a lease is this number times GBOT_ROBOTS_TIMEOUT_SECS.
 LEASE_SECS_PER_TIMEOUT = 2
 TRY_AGAIN_SECS = 30.0
-CALL_SECS = 10.0  # A call that takes longer counts as failed.
+CALL_SECS = 10.0  # A call to the storage that takes longer counts as failed.
 CLOSE_SECS = 5.0  # When a crawl closes, it waits at most this long for the storage to close.
-# At most this number of calls run at the same time. There are several, because each call takes long
-# if the storage is a distant Redis.
+# At most this number of calls to the storage run at the same time, each in its own thread. Several
+# threads are used because each call takes long if the storage is a distant Redis.
 THREADS = 8
 
-# The advice for an error without an `advice` of its own, by the name of the storage.
+# The advice in the log, by the name of the storage, if the storage fails with an exception that has
+# no `advice`.
 _ADVICE = {"sqlite": advice.FILE, "redis": advice.NO_CONNECTION}
 _OWN_CLASS = "Check the class that GBOT_ROBOTS_STORAGE names"
 _NO_SCRAPY_REDIS = (
@@ -80,7 +81,7 @@ class StorageChoice(NamedTuple):
     """The storage that the settings choose."""
 
     name: str  # "memory", "sqlite", "redis" or the dotted path of a class
-    opens: Callable[[], Storage]  # opens the storage, which may take long, and returns it
+    opens: Callable[[], Storage]  # opens and returns the storage, which may take long
     words: str  # a description for the log, such as "sqlite at /data/robots.sqlite"
     file: Path | None = None  # the path of the SQLite file; None for all other storages
 
@@ -342,9 +343,9 @@ class StorageClient:
         await self._threads[0].run(end)
 
     async def _ask(self, origin: str, act: Callable[[Storage], _T]) -> _T:
-        """Return `act(storage)`, which is called in the thread for `origin`.
+        """Call `act` with the storage, in the thread for `origin`, and return the result of `act`.
 
-        If the storage fails, return `act(memory)` instead.
+        If the storage fails, call `act` with the storage in memory instead.
         """
         if not self._uses_memory:
             try:
@@ -362,7 +363,7 @@ class StorageClient:
         return self._threads[hash(origin) % THREADS]
 
     def _do(self, act: Callable[[Storage], _T]) -> _T:
-        """Return `act(storage)`. This method is called in a thread.
+        """Call `act` with the storage, and return its result. This method runs in a thread.
 
         Raises:
             StorageError: while this call waited for the thread, another call has failed, so the
@@ -373,7 +374,7 @@ class StorageClient:
         return act(self._opened())
 
     def _opened(self) -> Storage:
-        """Return the storage. The first call opens it. This method is called in a thread."""
+        """Return the storage. The first call opens the storage. This method runs in a thread."""
         with self._opening:
             if self._storage is None:
                 self._storage = self._choice.opens()

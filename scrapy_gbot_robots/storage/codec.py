@@ -39,7 +39,8 @@ _FACTS_BYTES = 131_072
 # longer.
 _ZLIB_LEVEL = 4
 
-_JSON = json.JSONEncoder(default=attrgetter("name"))  # Members of an enumeration become names.
+# The encoder writes a member of an enumeration as its name.
+_JSON = json.JSONEncoder(default=attrgetter("name"))
 _Part = TypeVar("_Part", Copy, Outage)
 
 
@@ -101,7 +102,7 @@ def _facts_of(part: Copy | Outage | None) -> dict[str, Any] | None:
 
 
 def _checked(part: _Part) -> _Part:
-    """Return `part` if each of its values has the type that the class declares for the field.
+    """Return `part` if the value of each field has the type that the class declares for the field.
 
     Raises:
         TypeError: a value does not have the type of its field, or is an infinite number or NaN.

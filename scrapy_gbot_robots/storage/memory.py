@@ -19,8 +19,8 @@ from .codec import decode, encode
 
 MAX_BYTES = 64 * 2**20
 
-# The memory that each entry needs besides its bytes, for the origin and the place in the dict. The
-# number of bytes was measured and rounded up.
+# Each entry needs this number of bytes in addition to its own bytes, for the origin and the item of
+# the dict. The number was measured and rounded up.
 _OVERHEAD = 512
 
 

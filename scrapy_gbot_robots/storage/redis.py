@@ -51,10 +51,10 @@ except ImportError as error:
     ) from error
 
 _KEEP_SECS = KEEP_DAYS * 86_400
-# The time-out for opening a connection to GBOT_ROBOTS_REDIS_URL, and for each reply. A client from
-# GBOT_ROBOTS_REDIS_CLIENT has its own time-outs.
+# The time-out in seconds for opening a connection to GBOT_ROBOTS_REDIS_URL, and for each reply. If
+# the project makes the client itself (GBOT_ROBOTS_REDIS_CLIENT), this time-out is not used.
 _TIMEOUT_SECS = 2.0
-_CLOCKS_AGREE_SECS = 3.0  # If clocks differ by less, the reason may be the delay of the network.
+_CLOCKS_AGREE_SECS = 3.0  # A smaller difference between clocks may be a delay of the network.
 _SCAN_KEYS = 1000  # the number of keys that the server examines in one step of a scan
 
 # Redis runs a script as one atomic step. In the scripts `_STORE` and `_FIND`, KEYS[1] is the key of
@@ -121,7 +121,7 @@ class RedisStorage(Storage):
         self._make_client = make_client
         # The time of the server's clock minus the time of this machine's clock, in seconds.
         self._ahead = 0
-        self._client: Any = self._new_client()  # None after a failure
+        self._client: Any = self._new_client()  # None after a call has failed
 
     def _new_client(self) -> Any:
         """Return a new client.
@@ -185,7 +185,7 @@ class RedisStorage(Storage):
 
         The server scans its keys in small steps, so that other clients do not have to wait.
         """
-        listed: set[str] = set()  # It is needed because a scan may return the same key twice.
+        listed: set[str] = set()  # the origins so far, because a scan may return a key twice
         with self._connected() as client:
             pattern = _key("entry", "*")
             before = pattern.index("*")
@@ -287,14 +287,14 @@ def client_of(url: str) -> Any:
         "socket_connect_timeout": _TIMEOUT_SECS,
     }
     try:
-        # Version 3 of the protocol would need one more round trip for each connection.
+        # Version 3 of the Redis protocol would need one more round trip for each connection.
         return redis.Redis.from_url(url, protocol=2, **options)
     except ValueError as error:
         raise StorageError(f"not a Redis URL: {error}", URL) from error
 
 
 def _in_words(error: BaseException) -> str:
-    """Return the class and the text of `error`. The text alone lacks codes such as MOVED."""
+    """Return the class and the text of `error`. The text does not contain codes such as MOVED."""
     return f"{type(error).__name__}: {error}"
 
 
