@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -28,24 +28,32 @@ if TYPE_CHECKING:
 _STYLES = {ERROR: "bad", WARNING: "warning", NOTE: "faint"}
 _PAGE = "https://scrapy-gbot-robots.readthedocs.io/lint/"
 _TRY = "https://scrapy-gbot-robots.readthedocs.io/try/"
-# For each word that `--fail-on` and `--ignore` accept, the names of the kinds of finding that the
-# word stands for. The ID of a kind stands for this kind alone. A level stands for all kinds of this
-# level and of worse levels. For example, "warning" stands for all kinds of warnings and errors.
-_NAMED: dict[str, list[str]] = {}
-for _level in LEVELS:
-    _as_bad = LEVELS[: LEVELS.index(_level) + 1]
-    _NAMED[_level] = [kind.name for kind in KINDS.values() if kind.level in _as_bad]
-_NAMED.update({kind.id: [kind.name] for kind in KINDS.values()})
+# For each word that `--fail-on` accepts, the names of the kinds of finding that it stands for. The
+# ID of a kind stands for this kind alone. A level stands for all kinds of this level and of worse
+# levels. For example, "warning" stands for all kinds of warnings and errors.
+_TO_FAIL_ON: dict[str, list[str]] = {}
+# The same for `--ignore`. Here a level stands for all kinds of this level and of milder levels. For
+# example, "warning" stands for all kinds of warnings and notes, so errors stay in the output.
+_TO_IGNORE: dict[str, list[str]] = {}
+for _index, _level in enumerate(LEVELS):
+    _worse, _milder = LEVELS[: _index + 1], LEVELS[_index:]
+    _TO_FAIL_ON[_level] = [kind.name for kind in KINDS.values() if kind.level in _worse]
+    _TO_IGNORE[_level] = [kind.name for kind in KINDS.values() if kind.level in _milder]
+for _kind in KINDS.values():
+    _TO_FAIL_ON[_kind.id] = _TO_IGNORE[_kind.id] = [_kind.name]
+_IDS = {kind.name: kind.id for kind in KINDS.values()}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the sub-command's arguments."""
-    parser.epilog = f"Levels, and kinds of finding: {', '.join(_NAMED)}. What each means: {_PAGE}"
+    parser.epilog = (
+        f"Levels, and kinds of finding: {', '.join(_TO_IGNORE)}. What each means: {_PAGE}"
+    )
     parser.add_argument("sources", nargs="+", **SOURCE)
     add_shared(parser, "--json")
     parser.add_argument(
         "--fail-on",
-        type=_kinds,
+        type=_kinds_to_fail_on,
         default=WARNING,
         metavar="LEVEL|KIND,...",
         help="end with status 1 only for these kinds of finding; "
@@ -53,29 +61,40 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--ignore",
-        type=_kinds,
+        type=_kinds_to_ignore,
         action="extend",
         default=[],
         metavar="LEVEL|KIND,...",
-        help="leave these kinds of finding out",
+        help="leave these kinds of finding out; "
+        "a level stands for its kinds and all milder ones, so note leaves out notes only",
     )
 
 
-def _kinds(text: str) -> list[str]:
+def _kinds_to_fail_on(text: str) -> list[str]:
+    return _kinds(text, _TO_FAIL_ON)
+
+
+def _kinds_to_ignore(text: str) -> list[str]:
+    return _kinds(text, _TO_IGNORE)
+
+
+def _kinds(text: str, named: Mapping[str, list[str]]) -> list[str]:
     """Return the names of the kinds of finding that `text`, the value of an option, stands for.
 
+    `named` contains these names for each word that the option accepts.
+
     Raises:
-        ArgumentTypeError: a word in `text` is not in `_NAMED`.
+        ArgumentTypeError: a word in `text` is not in `named`.
     """
-    kinds = []
+    kinds: list[str] = []
     for word in text.lower().split(","):
-        named = _NAMED.get(word.strip().replace(" ", "-"))
-        if named is None:
-            hint = f"there are {', '.join(_NAMED)}"
-            if nearest := get_close_matches(word, _NAMED, n=1):
+        of_word = named.get(word.strip().replace(" ", "-"))
+        if of_word is None:
+            hint = f"there are {', '.join(named)}"
+            if nearest := get_close_matches(word, named, n=1):
                 hint = f"did you mean {nearest[0]}?"
             raise ArgumentTypeError(f'unknown level or kind "{word}"; {hint}')
-        kinds += named
+        kinds += of_word
     return kinds
 
 
@@ -105,28 +124,35 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
             more=on_preferences,
         )
         of_source = [finding for finding in every if finding.kind not in options.ignore]
-        _write(source, of_source, out)
+        _write(source, of_source, len(every) - len(of_source), out)
         reported += of_source
     if reported:
-        out.say((f"What to do: {_PAGE} Try a change: {_TRY}", "faint"))
+        kinds = {finding.kind for finding in reported}
+        anchor = f"#{_IDS[reported[0].kind]}" if len(kinds) == 1 else ""
+        out.say((f"What to do: {_PAGE}{anchor} Try a change: {_TRY}", "faint"))
     if has_failed:
         return FAILED
     is_bad = any(finding.kind in options.fail_on for finding in reported)
     return FOUND if is_bad else FINE
 
 
-def _write(source: RobotsFile | RobotsState, reported: Sequence[Finding], out: Terminal) -> None:
+def _write(
+    source: RobotsFile | RobotsState, reported: Sequence[Finding], left_out: int, out: Terminal
+) -> None:
     """Write out what was found in one robots.txt.
 
-    For people, each finding is followed by the line in which it was found. The last line of the
-    output shows how many findings each level has.
+    For people, a finding ends with the ID of its kind, which `--ignore` accepts, and is followed by
+    the line in which it was found. The last line of the output shows how many findings each level
+    has, and how many findings `--ignore` has left out.
     """
     lines = split_lines(source.body)
     for finding in reported:
         out.json({"source": printable(source.where), **finding._asdict()})
         style, where = _STYLES[finding.level], f"{source.where}:{finding.line}: "
-        out.say((where, "strong"), (finding.level, style), f": {finding.text}")
+        kind = f"[{_IDS[finding.kind]}]"
+        out.say((where, "strong"), (finding.level, style), f": {finding.text} ", (kind, "faint"))
         out.excerpt(lines, {finding.line: ("", style)})
     levels = Counter(finding.level for finding in reported)
     counted = [plural(levels[level], level) for level in LEVELS if levels[level]]
-    out.say((source.where, "strong"), ": ", ", ".join(counted) or ("clean", "good"))
+    ending = f" ({plural(left_out, 'finding')} left out)" if left_out else ""
+    out.say((source.where, "strong"), ": ", ", ".join(counted) or ("clean", "good"), ending)

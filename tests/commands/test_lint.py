@@ -106,10 +106,51 @@ def test_ignored_kinds_are_neither_shown_nor_counted(tmp_path: Path) -> None:
     body = b"user-agent: *\ncrawl-delay: x\ncrawl-delay: y\ndisallow: /\n"
     for ignored in ("whole site disallowed,Unused field", "warning"):
         ended = run_here("lint", "-", "--ignore", ignored, cwd=tmp_path, stdin=body)
-        assert ended == (0, "-: clean\n", "")
+        assert ended == (0, "-: clean (3 findings left out)\n", "")
     asked = ("lint", "-", "--ignore", "typo", "--ignore", "unused-field")
     ended = run_here(*asked, cwd=tmp_path, stdin=body)
     assert (ended.status, ended.out.count(": warning: ")) == (1, 1)
+    assert "-: 1 warning (2 findings left out)\n" in ended.out
+
+
+@table(
+    "ignored, shown, status",
+    ("note", ["error", "warning"], 1),
+    ("warning", ["error"], 1),
+    ("error", [], 0),
+    ("note,misspelt-field", ["warning"], 1),
+)
+def test_ignored_level_keeps_worse_findings(
+    tmp_path: Path, ignored: str, shown: list[str], status: int
+) -> None:
+    body = b"user-agent: *\ndisalllow: /x\ndisallow: /a$b\ncrawl-delay: x\n"
+    ended = run_here("lint", "-", "--json", "--ignore", ignored, cwd=tmp_path, stdin=body)
+    assert ([found["level"] for found in jsonl(ended.out)], ended.status) == (shown, status)
+
+
+def test_finding_ends_with_the_kind_that_ignore_takes(tmp_path: Path) -> None:
+    ended = run_here("lint", "-", cwd=tmp_path, stdin=BAD)
+    heads = [line for line in ended.out.splitlines() if line.startswith("-:") and "[" in line]
+    shown = [re.search(r" \[([a-z0-9-]+)\]$", line) for line in heads]
+    kinds = [found[1] for found in shown if found is not None]
+    asked = run_here("lint", "-", "--json", cwd=tmp_path, stdin=BAD)
+    assert kinds == [found["kind"].lower().replace(" ", "-") for found in jsonl(asked.out)]
+    assert "misspelt-field" in kinds
+    assert "/lint/ " in ended.out
+    without = ",".join({*kinds} - {"misspelt-field"})
+    ended = run_here("lint", "-", "--ignore", without, cwd=tmp_path, stdin=BAD)
+    assert ended.out.startswith('-:3: error: unknown field "disalllow"')
+    assert "/lint/#misspelt-field " in ended.out
+    page = text_of("docs/lint.md")
+    assert "\n### misspelt-field\n" in page
+
+
+@table("option", "--ignore", "--fail-on")
+def test_word_that_is_no_kind_is_an_error(option: str, tmp_path: Path) -> None:
+    ended = run_here("lint", "-", option, "note,misspelt-feld", cwd=tmp_path, stdin=BAD)
+    assert (ended.status, ended.out) == (2, "")
+    hint = "did you mean misspelt-field?"
+    assert f'argument {option}: unknown level or kind "misspelt-feld"; {hint}\n' in ended.err
 
 
 def test_matcher_of_the_page_makes_annotations_of_errors_and_warnings(tmp_path: Path) -> None:
