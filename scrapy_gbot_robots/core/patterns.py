@@ -113,10 +113,10 @@ def line_of(precedence: int) -> int:
 
 
 class RuleSet(Protocol):
-    """The allow rules of a group, or the disallow rules of a group."""
+    """The protocol of an object with either the allow rules or the disallow rules of a group."""
 
     def best(self, path: str, best: int) -> int:
-        """Return the highest precedence of the rules that match `path`, or `best` if it is higher.
+        """Return the greater of `best` and the highest precedence of the rules that match `path`.
 
         `best` is the precedence of the best rule found before, or `NO_RULE`.
         """
@@ -140,7 +140,7 @@ def decider(kinds: Kinds, path: str) -> int:
 
 
 class Patterns:
-    """The allow rules of a group, or its disallow rules. Each search tries the rules one by one.
+    """Either the allow rules or the disallow rules of a group, which are tried one by one.
 
     An allow rule for an index page has two patterns with the same line number. For example, the
     rule "Allow: /d/index.htm" has the patterns "/d/$" (the directory) and "/d/index.htm", in this
@@ -201,7 +201,7 @@ class Patterns:
         return Rule(self._allow, "", self.lines[texts.index("")])
 
     def best(self, path: str, best: int) -> int:
-        """Return the highest precedence of the rules that match `path`, or `best` if it is higher.
+        """Return the greater of `best` and the highest precedence of the rules that match `path`.
 
         `best` is the precedence of the best rule found before, or `NO_RULE`.
         """

@@ -29,8 +29,8 @@ from .patterns import NO_RULE, decider, line_of
 from .rule_index import Index
 from .urls import escape, path_of
 
-_STRICTEST = (False, True, None)  # the values of a preference, the most restrictive one first
-# The values of the label `use` in `Content-Signal` lines, the most restrictive one first.
+_STRICTEST = (False, True, None)  # The most restrictive value of a preference comes first.
+# The values of the label `use` in `Content-Signal` lines. The most restrictive value comes first.
 _USES = ("immediate", "reference", "full")
 
 
@@ -38,10 +38,11 @@ def _granted(attribute: str, yes: str, no: str) -> dict[str, dict[str, Any]]:
     return {yes: {attribute: True}, no: {attribute: False}}
 
 
-# For each label, its valid values. For each value, its meaning, as attributes of `Preferences`. For
-# example, USAGE["train-ai"]["n"] is {"train_ai": False}.
+# The type of a dictionary from each label to its valid values. For each value, the dictionary
+# contains the attributes of `Preferences` that the value sets. For example, USAGE["train-ai"]["n"]
+# is {"train_ai": False}.
 Labels: TypeAlias = Mapping[str, Mapping[str, dict[str, Any]]]
-USAGE: Labels = {  # the labels of draft-ietf-aipref-vocab-08
+USAGE: Labels = {  # These labels are from draft-ietf-aipref-vocab-08.
     "train-ai": _granted("train_ai", "y", "n"),
     "search": _granted("search", "y", "n"),
     "ai-use": _granted("ai_use", "y", "n"),
@@ -54,11 +55,11 @@ SIGNAL: Labels = {
 }
 
 _SIGNAL = b"content-signal"  # the name of a field, in lower case
-# `_statements` keeps its results for this many files. The result for a hostile file takes up to
-# 10 MB of memory.
+# The function `_statements` keeps its results for this many robots.txt files. The limit is low
+# because the result for a hostile file takes up to 10 MB of memory.
 _KEPT = 8
 
-# A Dictionary (RFC 9651) with more bytes than this is not read. Header lines and lines of a
+# A Dictionary (RFC 9651) with more bytes than this is not read. The lines of a header or of a
 # robots.txt are always shorter.
 _MAX_BYTES = 65_536
 
@@ -122,7 +123,8 @@ def said_by(lines: tuple[ContentLine, ...], url: str | bytes) -> Preferences:
 
     `lines` contains the `Content-Usage` and `Content-Signal` lines of the crawler's group, and the
     `Content-Signal` lines before the first group. A `Content-Usage` line may begin with a path. Of
-    these lines, the line with the longest matching path decides, as with rules.
+    the `Content-Usage` lines, the line with the longest matching path decides, in the same way as
+    the longest matching rule decides.
     """
     signals, paths, usages = _statements(lines)
     best = decider(paths.kinds, path_of(url))
@@ -187,7 +189,7 @@ def stated_in(pairs: Iterable[tuple[str, str]], labels: Labels, *lines: int) -> 
 
 
 def pairs_of(value: str) -> Iterator[tuple[str, str]]:
-    """Yield the labels and values in the value of a Content-Signal line, in lower case."""
+    """Yield pairs of a label and its value, in lower case, from a `Content-Signal` line."""
     for pair in value.lower().split(","):
         key, _, granted = pair.partition("=")
         yield key.strip(), granted.strip()

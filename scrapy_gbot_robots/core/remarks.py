@@ -39,23 +39,23 @@ from .lines import (
 from .patterns import directory_of_index
 from .urls import DEFAULT_PORTS, shown, sitemap_url
 
-# The levels of harm. At the level ERROR, the line has no effect, or its effect differs from the
-# effect that its author expects.
+# Each kind of finding has a level of harm. At the level ERROR, the line has no effect, or an effect
+# that its author does not expect.
 ERROR = "error"
 # At the level WARNING, the line works for Google but may fail for other crawlers, or it does less
 # than its author expects.
 WARNING = "warning"
 # At the level NOTE, the line may be correct, but its author should know about it.
 NOTE = "note"
-LEVELS = (ERROR, WARNING, NOTE)  # from the greatest harm to the least harm
+LEVELS = (ERROR, WARNING, NOTE)  # The level with the greatest harm comes first.
 
 
 class FindingKind(NamedTuple):
     """A kind of finding, such as "misspelt field".
 
     Attributes:
-        name: the name. It is the same in every version of this package, because programs may use
-            it.
+        name: the name of the kind. The name is the same in every version of this package, because
+            programs may use it.
         level: one of `LEVELS`.
         words: a format string for the text of a finding. The function `finding` fills in the fields
             of this string, such as `{what}`.
@@ -275,8 +275,9 @@ _NO_REMARKS = {
     "space in a path",
     "style or script",
 }
-# In each row, the kind on the right is more general than the kind on the left. Lint reports the
-# kind on the left, and `RobotsTxt.remarks` reports the kind on the right.
+# For some lines, lint and `RobotsTxt.remarks` report findings of different kinds. In each row, the
+# kind on the left is the kind that lint reports. The kind on the right is more general, and
+# `RobotsTxt.remarks` reports it.
 _REMARKS = {
     "field of other crawlers": "unused field",
     "misspelt field": "unknown field",
@@ -284,40 +285,40 @@ _REMARKS = {
     "noindex": "unused field",
 }
 
-# Texts that show that a path was meant as a regular expression. A ".*" may also be a dot and the
-# wildcard of a path, as in "/index.*". So ".*" counts only in two cases. In the first case, it
-# stands where a file name does not have a dot, as in "/a/.*". In the second case, its star is the
-# first star in the path and a letter follows, as in "/a.*b".
+# This matches texts that show that the author meant a path as a regular expression. But ".*" may
+# also be a dot before the wildcard of a path, as in "/index.*". So ".*" counts only in two cases.
+# In the first case, a file name would not have a dot in this place, as in "/a/.*". In the second
+# case, the star of ".*" is the first star in the path and a letter follows it, as in "/a.*b".
 _REGEX = re.compile(
     rb"\[\^?(?:\w-\w)+\w*\][+*?]?|\([^()|]*\|[^()]*\)[+*?]?|\(\?[:=!]|\(\.[*+]"
     rb"|\\[dws](?![A-Za-z])|\\[.?/+*()]"
     rb"|(?<=[^/*])/\.\*(?=/|\$?\Z)|\.\+(?=/|\$?\Z)|\A[^*]*[^*.]\.\*(?=\w)"
 )
-# Several paths with commas between them. A comma in a query does not count.
+# This matches several paths with commas between them. A comma in a query does not count.
 _SEVERAL_PATHS = re.compile(rb"[^?]*,\s*/")
-# An escape whose percent sign is escaped, such as "%252F" for "%2F".
+# This matches an escape whose percent sign is escaped again, such as "%252F" for "%2F".
 _ENCODED_TWICE = re.compile(rb"%25[0-9A-F]{2}")
-# A product token with a version, as in a User-Agent header.
+# This matches a product token with a version, as in a User-Agent header.
 _PRODUCT = re.compile(r"[A-Za-z_-]+/")
-# A whole User-Agent header with one product. After the product's name, there may be a version, and
-# comments or URLs.
+# This matches a whole User-Agent header with one product. After the name of the product, there may
+# be a version, comments and URLs.
 _HEADER = re.compile(
     r"[A-Za-z_-]+(?:(?P<version>/[^\s,;|()]*)| \d[\d.]*)?[;+]?\s*"
     r"(?:\([^()]*(?:\)|\Z)\s*|\+?https?://\S*(?:\s+|\Z))*\Z"
 )
-# Texts that are probably not meant to be in a path: unusual spaces and invisible characters, HTML
-# tags, characters that look like a slash, and Greek or Cyrillic letters next to Latin letters.
-# Zero-width joiners and non-joiners are invisible. They are accepted between two letters past
-# ASCII, because some scripts need them.
+# This matches texts that are probably in a path by mistake. Such texts are unusual spaces,
+# invisible characters, HTML tags, characters that look like a slash, and Greek or Cyrillic letters
+# next to Latin letters. Zero-width joiners and non-joiners are invisible, but some scripts need
+# them, so they are accepted between two letters past ASCII.
 _ODD_IN_PATH = re.compile(
     "[\\xa0\\xad\\u2000-\\u200b\\u200e\\u200f\\u2028-\\u202f\\u205f-\\u2069\\u3000\\ufeff]"
     "|(?<![^\\0-\\x7f])[\\u200c\\u200d]|[\\u200c\\u200d](?![^\\0-\\x7f])"
     "|</?[A-Za-z][A-Za-z0-9]* ?/?>"
     "|[\\u2044\\u2215\\uff0f]|(?<=[A-Za-z])[\\u0370-\\u052f]|[\\u0370-\\u052f](?=[A-Za-z])"
 )
-# A second directive in the value of a user-agent line.
+# This matches a second directive in the value of a user-agent line.
 _DIRECTIVE = re.compile(r"(?:allow|sitemap|crawl-delay)\s*:", re.IGNORECASE)
-# Some authors write one of these names when they mean "*".
+# This matches words that some authors of robots.txt files write when they mean "*".
 _EVERYBODY = re.compile(
     r"(?:all|any|every)(?:body|one|[ _-]?(?:robot|bot|crawler|spider|agent)s?)?"
     r"|(?:robot|crawler|spider)s?|bots",
@@ -342,37 +343,39 @@ _SPELT["license"] = "License"
 OF_GROUPS = {CRAWL_DELAY, b"request-rate", b"visit-time"}  # These fields work only in a group.
 # The names, in lower case, of the fields that Google uses.
 _FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in FIELDS}
-_MAX_FIELD = 30  # A name of more bytes than this is not compared with the names of known fields.
+_MAX_FIELD = 30  # A longer field name, in bytes, is not compared with the known fields.
 # A field name may have this many additional characters at its end, such as "ed" in "Disallowed". A
 # name with a longer ending is taken for another word.
 _ENDING = 2
 RULES = {ALLOW, DISALLOW}
-LICENSE = b"license"  # a field of RSL 1.0
+LICENSE = b"license"  # This field is defined by RSL 1.0.
 _MOST_NAMED = 3  # A finding names at most three characters by their code points.
-# A list of URLs: a second URL follows a separator. A URL in the query or fragment of the first URL
-# does not count.
+# This matches a list of URLs, in which a second URL follows a separator. A URL in the query or
+# fragment of the first URL does not count.
 _LISTED_URL = re.compile(rb"[^?#]*[,;|]https?://", re.IGNORECASE)
-# For each kind of line, a text that describes the effect of bytes that are not UTF-8.
+# For each kind of line, this text of a finding describes the effect of bytes that are not UTF-8.
 _NOT_UTF_8 = dict.fromkeys(RULES, "the path is matched byte by byte")
 _NOT_UTF_8[SITEMAP] = "in the URL, each byte past ASCII is read as % and its code"
 _BETWEEN_NAMES = re.compile(r"[\s,;|]+")
-# The policy tokens of draft-kelley-aipref-training-preference-signal-00 begin with this text.
+# A policy token begins with this text. A policy token stands in a user-agent line, but does not
+# name a crawler (draft-kelley-aipref-training-preference-signal-00).
 _POLICY = "__usage_"
 # Ends of messages about user-agent lines of which Google reads only a part.
 _NAME_ENDS = ', because a name ends before the first character that is not a letter, "-" or "_"'
 _ITS_CRAWLER = f"{_NAME_ENDS}; the crawler itself may read the whole name"
-# Texts that a program writes if the name is missing: the empty values of several programming
-# languages, and the variables of templates.
+# This matches a text that a program writes in a user-agent line if the name is missing. Such a text
+# is the empty value of a programming language, or a variable of a template.
 _OF_A_PROGRAM = re.compile(
     r"undefined|null|nil|none|nan|\(null\)|\[object object\]|<no value>|%s|"
     r"\$?\{[^{}]*\}|\{\{[^{}]*\}\}|<%.*%>",
     re.IGNORECASE,
 )
-_FROM_A_DIGIT = re.compile(r"[0-9][\w./! -]*", re.ASCII)  # a name that begins with a digit
+_FROM_A_DIGIT = re.compile(r"[0-9][\w./! -]*", re.ASCII)  # This matches "360Spider".
 
 
-# A check of a line yields pairs. The first item is the name of a kind of finding, such as "bad
-# sitemap". The second item is the text for the field `{what}` in the text of this kind (`_WORDS`).
+# The type of the results of a function that checks a line. Each item is a pair. The pair contains
+# the name of a kind of finding, such as "bad sitemap", and the text for the field `{what}` in the
+# text of this kind (see `_WORDS`).
 Odd: TypeAlias = Iterator[tuple[str, str]]
 
 
@@ -421,7 +424,7 @@ def remarks_on(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator
 
 def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[Finding]:
     """Yield the findings about single lines of `body`. The arguments are as in `remarks_on`."""
-    user_agents: set[str] = set()  # the user agents of the current group so far
+    user_agents: set[str] = set()  # The user agents of the current group that were read so far.
     has_rules = False
     number = 0
     for line, raw in zip(all_lines, split_lines(body), strict=True):
@@ -467,7 +470,7 @@ def _on_line(line: Line, written: bytes, kind: str, what: str) -> Finding:
 
 
 def _on_form(line: Line) -> Odd:
-    """Check whether a line is well-formed, and whether its field name is known."""
+    """Check the form of a line, such as its colon, and whether its field name is known."""
     if line.flags & TOO_LONG:
         yield "over-long", ""
     if line.flags & (EMPTY | IS_COMMENT):
@@ -578,7 +581,7 @@ def _on_unused(line: Line, user_agents: set[str]) -> Odd:
 
 
 def _on_agent(value: bytes) -> Odd:
-    """Find problems in the name in a user-agent line."""
+    """Find problems in `value`, which is the value of a user-agent line."""
     user_agent = agent_of(value).decode("ascii")
     text = value.decode("utf-8", "replace")
     advice = did_you_mean(text)
@@ -601,7 +604,7 @@ def _on_agent(value: bytes) -> Odd:
 
 
 def _on_no_agent(text: str) -> Odd:
-    """Check the value of a user-agent line if Google's parser does not find a name in it."""
+    """Check the value of a user-agent line in which Google's parser does not find a name."""
     if _FROM_A_DIGIT.fullmatch(text) is None:
         yield "no user agent", ""
     elif not is_known(text):
@@ -609,11 +612,11 @@ def _on_no_agent(text: str) -> Odd:
 
 
 def _on_cut_agent(text: str, user_agent: str) -> Odd:
-    """Check the value of a user-agent line if Google's parser reads only its beginning.
+    """Check the value of a user-agent line of which Google's parser reads only the beginning.
 
-    `text` is the whole value, and `user_agent` is the beginning that is read. The caller has
-    checked that the value does not name one crawler as a whole. If the beginning or another part of
-    the value is the name of a known crawler, the finding is an error. Otherwise it is a note.
+    `text` is the whole value, and `user_agent` is the beginning that Google's parser reads. The
+    caller has checked that `text` as a whole does not name one crawler. If a part of the value is
+    the name of a known crawler, the finding is an error. Otherwise the finding is a note.
     """
     words = [product_token(text), *_BETWEEN_NAMES.split(text)]
     unread = [word for word in words if is_known(word) and word.lower() != user_agent]
@@ -641,7 +644,7 @@ def _how_to_name(text: str, user_agent: str, unread: Sequence[str]) -> str:
 
 
 def is_policy(user_agent: str) -> bool:
-    """Return whether a user agent is a policy token, which is not the token of a crawler."""
+    """Return whether `user_agent` is a policy token (`_POLICY`), which does not name a crawler."""
     return user_agent.startswith(_POLICY)
 
 
@@ -649,8 +652,8 @@ def name_of(value: bytes, user_agent: str) -> str:
     """Return the name of the crawler that a user-agent line names, for a message.
 
     `value` is the value of the line, and `user_agent` is the token that Google's parser reads from
-    it. Usually the token is returned. But if `value` is a longer name of a well-known crawler, that
-    name is returned as written. For example, the result for MJ12bot is "MJ12bot", although its
+    it. Usually the result is `user_agent`. But if `value` is a longer name of a well-known crawler,
+    the result is `value` as written. For example, the result for MJ12bot is "MJ12bot", although its
     token is "mj".
     """
     name = value.decode("utf-8", "replace").partition("/")[0].removesuffix("*")
@@ -677,7 +680,7 @@ def _names_one_crawler(text: str, user_agent: str) -> bool:
 
 
 def _code_points(text: str) -> str:
-    """Return the code points of the first characters past ASCII, for a message.
+    """Return, for a message, the code points of the first characters in `text` that are not ASCII.
 
     For example, the result for a text with a no-break space is " (with U+00A0)". The code points
     are shown because many of these characters are invisible or look like other characters. The

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 _MOST_AGENTS = 100  # A `RobotsTxt` keeps the rules of at most this many user agents at a time.
 _USAGE = b"content-usage"  # the name of a field, in lower case
-_BEGIN = b"site"  # All names of the sitemap field begin with this text.
+_BEGIN = b"site"  # All accepted names of the sitemap field begin with this text.
 
 
 class Group(NamedTuple):
@@ -110,8 +110,8 @@ class RobotsTxt:
     def __init__(self, body: bytes, cut: bool) -> None:
         self._body = body
         self._rules: dict[str | bytes | UserAgent, Rules] = {}
-        # Whether the file has more bytes than `body`. The other bytes are ignored (Google's page,
-        # "File format").
+        # Whether the file has more bytes than `body`. These further bytes are ignored (Google's
+        # page, "File format").
         self._cut = cut
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -203,8 +203,8 @@ class RobotsTxt:
         r"""Return the merged rules that a crawler follows.
 
         If you have many URLs for one crawler, `rules_for(...).allowed(url)` is faster than
-        `RobotsTxt.allowed(url, ...)`. The rules do not keep the `RobotsTxt` in memory. `user_agent`
-        is explained in `verdict`.
+        `RobotsTxt.allowed(url, ...)`. You can keep the rules without keeping the `RobotsTxt` in
+        memory. `user_agent` is explained in `verdict`.
 
         >>> from scrapy_gbot_robots import RobotsTxt
         >>> robots = RobotsTxt.parse(b"User-agent: mybot\nCrawl-delay: 2\nDisallow: /cart")
@@ -238,11 +238,11 @@ class RobotsTxt:
         return preferences_of(self.rules_for(user_agent), url)
 
     def fields(self, name: str) -> tuple[FieldLine, ...]:
-        """Return all lines with the field `name` in file order, and the user agents of each line.
+        """Return all lines whose field is `name`, in file order, with the user agents of each line.
 
         The case of `name` does not matter. The user agents of a line are all user agents of its
         group. Only a rule ends the user-agent lines of a group. If `name` is `Content-Usage`, a
-        line with this field ends them as well.
+        `Content-Usage` line also ends the user-agent lines of a group.
         """
         key = name.lower().encode("utf-8", "replace")
         matching: list[tuple[Line, Group]] = []
@@ -336,9 +336,9 @@ def groups_by_agent(groups: Iterable[Group]) -> dict[str, tuple[int, ...]]:
 
 
 def every_group_of(robotstxt: RobotsTxt) -> EveryGroup:
-    """Return the groups of all user agents.
+    """Return the groups of all user agents as an `EveryGroup` object.
 
-    For many user agents, this function is faster than calling `rules_for` for each of them.
+    If you need the rules of many user agents, this function is faster than `rules_for`.
     """
     return EveryGroup(robotstxt._body)  # noqa: SLF001
 

@@ -21,17 +21,17 @@ have a higher precedence.
 
 1. A rule without a wildcard is a *stem*. It matches if the path begins with it. The stems are
    sorted, and one bisection finds the last stem that does not come after the path. Any stem with
-   which the path begins is either this stem or a prefix of it. So each stem has a link to the
-   longest shorter stem that is a prefix of it, and stores the highest precedence of the rules along
-   the chain of links.
+   which the path begins is either this stem or a prefix of this stem. So each stem has a link to
+   the longest of the other stems that are its prefixes, and stores the highest precedence of the
+   rules along the chain of links.
 2. A wildcard pattern with a long text before its first star *hangs* on that text as a stem. It is
    tried only for paths that begin with the stem.
 3. Any other wildcard pattern has a *needle*, which is its longest literal segment after the first
    star. The pattern is tried only for paths that contain the needle. If there are few needles, or
-   if a needle is short, `in` searches the path for each needle. Otherwise the pattern is filed in a
-   dictionary under the first or the last five characters of its needle. The path is cut once into
-   all its pieces of five characters, and only the patterns that are filed under one of these pieces
-   are tried.
+   if a needle is short, the path is searched for each needle with the operator `in`. Otherwise the
+   pattern is filed in a dictionary under the first or the last five characters of its needle. The
+   path is cut once into all its pieces of five characters, and only the patterns that are filed
+   under one of these pieces are tried.
 4. In a hostile file, a long path may contain the pieces of thousands of needles. In this case all
    suffixes of the path are sorted. One bisection for each segment of a pattern then shows whether
    the path contains the segment, and where. Only patterns whose segments may follow one another in
@@ -78,9 +78,9 @@ _FEW_STEMS = 40
 # Up to this number of needles, searching the path for each needle is faster than cutting the path
 # into pieces.
 _FEW_NEEDLES = 100
-_PIECE = 5  # the length of a piece of a path or needle, in characters
-# The limit on the number of needles times the number of characters of the path. Above this limit,
-# sorting the suffixes of the path is faster than searching the path for each needle.
+_PIECE = 5  # A path or a needle is cut into pieces of this many characters.
+# A limit on the product of the number of needles and the number of characters of the path. Above
+# this limit, sorting the suffixes of the path is faster than searching the path for each needle.
 _MUCH_WORK = 30_000_000
 _SUFFIX = 128  # Each suffix of the path is cut to this many characters.
 _END = "\U0010ffff"  # This text sorts after all suffixes of a path.
@@ -92,7 +92,7 @@ class Index:
     An index does not change after it is built.
 
     Attributes:
-        kinds: a pair of the arranged disallow rules and the arranged allow rules.
+        kinds: a pair of two `_OneKind` objects, for the disallow rules and for the allow rules.
         wildcard_chars: the number of characters in all wildcard patterns. In the worst case, all
             these patterns are tried for one path.
     """
@@ -112,7 +112,7 @@ class Index:
     def __init__(
         self, allows: Iterable[tuple[str, int]], disallows: Iterable[tuple[str, int]]
     ) -> None:
-        """Build the index. Each item of `allows` and `disallows` is a pattern and its line number.
+        """Build the index. `allows` and `disallows` contain pairs of a pattern and a line number.
 
         Empty patterns are left out, because a rule without a path never decides.
         """
@@ -123,8 +123,9 @@ class Index:
         self.kinds: Kinds = disallowing, allowing
         self.wildcard_chars = sum(map(len, wild)) + sum(map(len, allow_wild))
 
-        # If an allow rule matches a path, and its precedence may be higher than the precedence of a
-        # disallow rule without a wildcard, the path begins with one of the texts in `exempt`.
+        # `exempt` contains the beginnings of the allow rules that may have a higher precedence than
+        # a disallow rule without a wildcard. If one of these allow rules matches a path, the path
+        # begins with one of the texts in `exempt`.
         lowest = min(stems.values(), default=0)
         exempt = {
             text.rstrip("$").partition("*")[0]
@@ -168,8 +169,8 @@ class Index:
             elif not self._needles:
                 return True
             elif url.isascii() and "%" not in url:
-                # A needle may be found after a "#" or NUL, where it does not count. This does no
-                # harm, because the slower check below then decides.
+                # The needle may stand after a "#" or NUL in the URL, which end the path. This does
+                # no harm, because the slower check below then decides.
                 for needle in self._needles:
                     if needle in url:
                         break
@@ -185,7 +186,7 @@ class Index:
 
 
 class _OneKind:
-    """The allow rules of a group, or its disallow rules, arranged as stems and wildcard patterns.
+    """Either the allow rules or the disallow rules of a group, as stems and wildcard patterns.
 
     Attributes:
         stems: the sorted stems, which are the rules without a wildcard and the texts on which
@@ -221,12 +222,12 @@ class _OneKind:
         """
         hung, needles = _filed(wild)
         self._highest = max((*plain.values(), *wild.values()), default=0)
-        # For each piece, the patterns that are filed under it.
+        # For each piece of five characters, the patterns that are filed under this piece.
         self._by_piece: dict[str, list[Filed]] = {}
         # A function from a path to a truth value. If the value is false, the path contains no piece
         # under which a pattern is filed.
         self._may_hold_a_piece: Callable[[str], object] = bool
-        # `_tried` contains the patterns with a needle that are not filed.
+        # `_tried` contains the patterns that have a needle and are not in `_by_piece`.
         self._tried = self.needles = needles
         if len(needles) > _FEW_NEEDLES:
             self._file(needles)
@@ -234,11 +235,11 @@ class _OneKind:
         self._hung = {number: hung[stem] for number, stem in enumerate(stems) if stem in hung}
         self.head = min(map(len, stems), default=0)
         self.heads = frozenset([stem[: self.head] for stem in stems])
-        # For each stem, the index of the longest shorter stem that is a prefix of it; -1 if there
-        # is none.
+        # For each stem, the index of the longest of the other stems that are prefixes of this stem;
+        # -1 if there is none.
         self._parents: list[int] = []
         # For each stem, the highest precedence of a rule without a wildcard whose stem is this stem
-        # or a prefix of it.
+        # or a prefix of this stem.
         self._best: list[int] = []
         for number, stem in enumerate(stems):
             parent = number - 1
@@ -280,7 +281,7 @@ class _OneKind:
         self._may_hold_a_piece = re.compile(pattern).search
 
     def best(self, path: str, best: int) -> int:
-        """Return the highest precedence of a rule that matches `path`, or `best` if it is higher.
+        """Return the greater of `best` and the highest precedence of the rules that match `path`.
 
         `best` is the precedence of the best rule found before, or `NO_RULE`.
         """
@@ -305,10 +306,9 @@ class _OneKind:
         return best
 
     def _best_filed(self, path: str, best: int) -> int:
-        """Return the highest precedence of a pattern in `_by_piece` that matches `path`.
+        """Return the greater of `best` and the highest precedence of the matches in `_by_piece`.
 
-        `best` is the precedence of the best rule found before. If no matching pattern has a higher
-        precedence, `best` is returned.
+        `best` is the precedence of the best rule found before.
         """
         pieces = {path[at : at + _PIECE] for at in range(len(path) - _PIECE + 1)}
         crowds = [self._by_piece[piece] for piece in self._by_piece.keys() & pieces]
@@ -320,11 +320,11 @@ class _OneKind:
 
 
 def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
-    """Return the highest precedence of a pattern in `filed` that matches `path`, or else `best`.
+    """Return the greater of `best` and the highest precedence of the patterns that match `path`.
 
-    `best` is the precedence of the best rule found before, or `NO_RULE`. It is returned if no
-    pattern with a higher precedence matches. `filed` may contain thousands of patterns. They are
-    sorted by precedence, with the highest at the beginning.
+    Only the patterns in `filed` are tried. There may be thousands of these patterns. They are
+    sorted by precedence, with the highest at the beginning. `best` is the precedence of the best
+    rule found before, or `NO_RULE`.
     """
     candidates: Iterable[Filed] = filed
     if len(filed) * len(path) > _MUCH_WORK:
@@ -357,15 +357,16 @@ def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
        segment is not checked further.
     """
     starts = range(len(path))
-    # The greatest index at which each suffix begins. Each suffix is cut to `_SUFFIX` characters.
-    # Suffixes that are equal after the cut share an entry.
+    # For each suffix of the path, the greatest index at which the suffix begins. Each suffix is cut
+    # to `_SUFFIX` characters, so several suffixes may become equal.
     last = {path[at : at + _SUFFIX]: at for at in starts}
-    # The least index at which each suffix begins. It is empty until it is needed.
+    # For each suffix of the path, the least index at which the suffix begins. This dictionary is
+    # empty until it is needed.
     first: dict[str, int] = {}
     suffixes = [*sorted(last), _END, _END]
     for rule in filed:
         _, _, pattern = rule
-        # The segments that were checked so far begin at this index at the latest.
+        # The greatest index at which the segment that was checked last may begin.
         begin = len(path)
         for segment in pattern.removesuffix("$").split("*")[:0:-1]:
             text = segment[:_SUFFIX]
@@ -396,8 +397,9 @@ def _sorted_out(
         allow: whether the rules are allow rules.
 
     Returns:
-        The stems of the rules without a wildcard, and the wildcard patterns. The value of each text
-        is the highest precedence of a rule with this text.
+        Two dictionaries. The keys of the first dictionary are the stems of the rules without a
+        wildcard. The keys of the second dictionary are the wildcard patterns. The value of a key is
+        the highest precedence of a rule with this stem or pattern.
     """
     stems: dict[str, int] = {}
     wild: dict[str, int] = {}
@@ -439,5 +441,6 @@ def _filed(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
     return hung, needles
 
 
-# The index for a robots.txt without rules for the crawler. All such files share it.
+# The index for a robots.txt without rules for the crawler. All such robots.txt files share this
+# index.
 NO_RULES = Index((), ())

@@ -41,27 +41,27 @@ if TYPE_CHECKING:
     from .preferences import Preferences
     from .rule_index import Index
 
-# The following numbers of bytes estimate the memory for a `Rules` object and its index. They were
-# measured and rounded up.
+# From the following numbers of bytes, `weight_of` estimates the memory for a `Rules` object and its
+# index. The numbers were measured and rounded up.
 _BYTES_WITHOUT_RULES = 600
-_BYTES_EACH = 2_700  # for a `Rules` object that has rules, without its patterns
+_BYTES_EACH = 2_700  # A `Rules` object that has rules takes this memory without its patterns.
 _TEXT_COPIES = 3  # The text of a pattern is in memory up to three times.
 _BYTES_PER_RULE = 240
-_BYTES_PER_WILDCARD = 620  # in addition to `_BYTES_PER_RULE`
-_BYTES_PER_CONTENT_LINE = 150  # in addition to the text of the line
+_BYTES_PER_WILDCARD = 620  # A rule with a wildcard takes this in addition to `_BYTES_PER_RULE`.
+_BYTES_PER_CONTENT_LINE = 150  # This is in addition to the text of the line.
 
-# The unit of cost is one try: comparing one path of ordinary length with all rules. Building an
-# index costs as much as 25 tries, so the index is built after 25 tries. In this way the total cost
-# is at most twice the least possible cost, however many URLs are judged.
+# A try is the comparison of one path of ordinary length with all rules of a `Rules` object.
+# Building the index costs as much as 25 tries, so the index is built after 25 tries. In this way
+# the total cost is at most twice the least possible cost, however many URLs are judged.
 _TRIES = 25
-_ORDINARY_PATH = 80  # characters; trying a path of 160 characters may cost twice as much
+_ORDINARY_PATH = 80  # In characters. Trying a path of twice this length may cost twice as much.
 _PATHS_IN_A_TRY = 8  # Judging eight paths at once costs about as much as one try.
-_SPLIT_AGAIN_CHARS = 2_000  # Splitting patterns of this many characters takes microseconds.
+_SPLIT_AGAIN_CHARS = 2_000  # Splitting patterns of this many characters takes only microseconds.
 _MANY_RULES = 1_500  # Trying or indexing this many rules takes milliseconds.
 
-# A question is a call of `allowed`, `verdict` or `preferences_of` for a URL. A question is long if
-# it may take more than `_LONG_NS` nanoseconds. The time is estimated from the following numbers,
-# which were measured.
+# The function `takes_long` estimates the time of a question from the following numbers, which were
+# measured. A question is a call of `allowed`, `verdict` or `preferences_of` for a URL. A question
+# is long if it may take more than `_LONG_NS` nanoseconds.
 _LONG_NS = 5_000_000
 _NS_OF_CHAR = 50  # The fixed cost of each character in a pattern, in nanoseconds.
 _NS_OF_COMPARISON = 0.25  # The cost of comparing two characters, in nanoseconds.
@@ -70,25 +70,28 @@ _CHARS_PER_BYTE = 4
 _MANY_CONTENT_LINES = 100
 _BYTES_ESCAPED = 12  # A character past ASCII in a URL becomes at most 12 characters of a path.
 
-PATHS_BEGIN = ("/", "*")  # A pattern that begins otherwise matches no path.
+PATHS_BEGIN = ("/", "*")  # A pattern that begins with another character matches no path.
 _ROBOTS_TXT = "/robots.txt"  # This path is never disallowed.
-# The value of `_site` before the first URL. `url.startswith(())` is False for every URL.
+# The value of the attribute `_site` before the first URL. The call `url.startswith(())` returns
+# False for every URL.
 _NO_SITE: tuple[tuple[()], int] = ((), 0)
 
 
 class Rules:
     """The merged rules that one crawler follows (RFC 9309 2.2.1). The rules do not change.
 
-    `RobotsTxt.rules_for` returns them. A crawl keeps such an object for each origin, so it contains
-    neither the body of the robots.txt nor other groups. Threads may share an object.
+    `RobotsTxt.rules_for` returns a `Rules` object. A crawl keeps one `Rules` object for each
+    origin. To save memory, the object contains neither the body of the robots.txt nor the groups of
+    other crawlers. Threads may share the object.
 
     Attributes:
         crawl_delay: the crawl delay in seconds; None if there is none. Google ignores it.
     """
 
     # A crawl requests only a few pages of most hosts. So for the first URLs each rule is tried, and
-    # an index (rule_index.py) is built only for later URLs. Each attribute that changes is written
-    # in one step and is correct by itself, so threads do not need a lock.
+    # an index (rule_index.py) is built only for later URLs. If an attribute changes, it is written
+    # in one step, and its value is correct whatever the other attributes contain. So threads do not
+    # need a lock.
     __slots__ = (
         "_allows",
         "_content_lines",
@@ -121,7 +124,8 @@ class Rules:
                 crawler.
             crawl_delay: the crawl delay in seconds; None if there is none.
             unmatched: the reason that a verdict gives if no rule matches.
-            content_lines: the `Content-` lines for the crawler, as written, with their numbers.
+            content_lines: the `Content-Usage` and `Content-Signal` lines for the crawler. Each is a
+                pair of the line number and the line as written.
         """
         self._allows = allows
         self._disallows = disallows
@@ -130,12 +134,12 @@ class Rules:
         self._index: Index | None = None
         # The verdict for URLs for which no rule decides. It is None until the first such URL.
         self._undecided: Verdict | None = None
-        self._spent = 0  # the cost of trying the rules so far, in tries
-        # The result of `_quick_chars`; None before the first call.
+        self._spent = 0  # The cost of the tries so far (see `_TRIES`).
+        # The result of `_quick_chars`; None before the first call of `takes_long`.
         self._quick: tuple[Index | None, float] | None = None
         # The beginning of the last URL, up to the first slash of its path, and the index of this
         # slash, such as ("https://example.com/", 19). The next URL usually has the same beginning,
-        # so the place of its path is known at once. This attribute is used only with the index.
+        # so its path is found at once. This attribute is used only with the index.
         self._site: tuple[str | tuple[()], int] = _NO_SITE
         self._group = group
         self.crawl_delay = crawl_delay
@@ -185,9 +189,9 @@ class Rules:
         barred: set[str] = set()
         text = "\n".join(paths)
         if suspects and "" not in beginnings and "*" not in text and "$" not in text:
-            # In this branch, no path contains "*" or "$". So if a suspect begins with a pattern,
-            # the pattern has no wildcard, and it matches. The suspect is disallowed unless it
-            # begins with the text before the first wildcard of an allow rule.
+            # At this point, no path contains "*" or "$". So if a suspect begins with a pattern, the
+            # pattern has no wildcard, and it matches. The suspect is disallowed unless it begins
+            # with the text before the first wildcard of an allow rule.
             exempt = tuple([allow.rstrip("$").partition("*")[0] for allow in self._allows.texts()])
             barred = {path for path in suspects if not path.startswith(exempt)}
         for needle, _ in wild:
@@ -250,8 +254,8 @@ class Rules:
     def _kinds(self, *paths: str) -> Kinds:
         """Return the disallow rules and the allow rules in a form for judging `paths`.
 
-        At first, this form is two `Patterns` objects, which try each rule. When the tries so far
-        have cost as much as building an index, the form is the two halves of the index.
+        At first, the result contains two `Patterns` objects, which try each rule. When these tries
+        have cost as much as building an index, the result is `Index.kinds` of the index.
         """
         index = self._index
         if index is None:
@@ -337,10 +341,9 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
 
 
 def _quick_chars(rules: Rules) -> tuple[Index | None, float]:
-    """Return the current index, and the greatest length of a URL for which no question is long.
+    """Return the current index, and the greatest length of a URL for which `takes_long` is False.
 
-    `takes_long` explains what a long question is. The length is in characters. It is negative if
-    even a question about a short URL may be long.
+    The length is in characters. It is negative if `takes_long` is True even for a short URL.
     """
     index = rules._index  # noqa: SLF001
     if len(content_lines_of(rules)) > _MANY_CONTENT_LINES:
@@ -387,5 +390,5 @@ def closing_rule(rules: Iterable[Rule]) -> Rule | None:
 
 
 def content_lines_of(rules: Rules) -> tuple[ContentLine, ...]:
-    """Return the `Content-` lines for one crawler."""
+    """Return the `Content-Usage` and `Content-Signal` lines for one crawler."""
     return rules._content_lines  # noqa: SLF001

@@ -27,26 +27,29 @@ from .verdict import Verdict
 # Every client sends these characters unchanged. A URL of only these characters has one form if it
 # has no dot segment, no empty query and no empty parameters.
 _SENT = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
-# This matches a text of several URLs, with an LF after each URL.
+# This matches a text of several URLs with an LF after each URL, if the URLs have only characters of
+# `_SENT`.
 _ARE_SENT = re.compile(rf"[{re.escape(_SENT)}\n]*").fullmatch
 # If a text of several URLs contains one of these texts, one of the URLs may have another form.
 _MAY_BE_ODD = ("/.", ";?", ";\n", "?\n")
-# This matches one URL.
+# This matches one URL that has only characters of `_SENT` and does not end with ";" or "?".
 _IS_SENT = re.compile(rf"[{re.escape(_SENT)}]*(?<![;?])").fullmatch
 
 _ANY_SITE = "http://example.com"
 
-# The groups are scheme, authority, path and query.
+# The groups of this expression are the scheme, authority, path and query of a URL.
 _PARTS = re.compile(r"([^/?#]*://)([^/?#]*)([^?#]*)((?:\?[^#]*)?)", re.DOTALL)
 # White space and control characters, which clients strip from both ends of a URL.
 _ENDS = "".join(map(chr, range(0x21)))
 # Characters that clients remove everywhere in a URL (url.spec.whatwg.org).
 _DROPPED = str.maketrans("", "", "\t\n\r")
 
-# A last path segment with a `;` for parameters (RFC 1808 2.1) that are empty.
+# This matches the last segment of a path if it ends with a `;`, which begins empty parameters (RFC
+# 1808 2.1).
 _EMPTY_PARAMETERS = re.compile(r"(/[^/;]*);\Z")
 _ODD_CHARACTER = re.compile(r"%[0-9A-Fa-f]{2}|[%\x00-\x20\"<>\[\\\]^`{|}\x7f]")
-# Characters that need no escape. Only yarl decodes the escapes of the last seven.
+# Characters that need no escape in a URL. Only yarl decodes the escapes of the last seven
+# characters.
 _UNRESERVED = string.ascii_letters + string.digits + "-._~" + "!$'()*,"
 _DECODED_IN_PATH = frozenset(_UNRESERVED + "&=;@:")
 _DECODED_IN_QUERY = frozenset(_UNRESERVED + "?/:@")
@@ -124,7 +127,7 @@ def names_the_same(url: str, other: str) -> bool:
 def allowed_in_all_forms(rules: Rules, url: str | bytes) -> bool:
     """Return whether `rules` allow `url` in every form in which a client may send it.
 
-    This is faster than `verdict_on_all_forms`.
+    This function is faster than `verdict_on_all_forms`.
     """
     if not rules.allowed(url):
         return False
@@ -135,7 +138,7 @@ def allowed_in_all_forms(rules: Rules, url: str | bytes) -> bool:
 
 
 def disallowed_of_a_site(rules: Rules, paths: Collection[str]) -> set[str]:
-    """Return the paths among `paths` that are not allowed in all forms.
+    """Return the paths among `paths` that are disallowed in at least one form.
 
     Each path is the part of a URL from the first slash after the authority on, as written. This
     function is faster than calling `allowed_in_all_forms` with each URL.
@@ -152,7 +155,7 @@ def disallowed_of_a_site(rules: Rules, paths: Collection[str]) -> set[str]:
 
 
 def _have_one_form(paths: Collection[str]) -> bool:
-    """Return whether every client sends each path as written."""
+    """Return whether every client sends each of the paths or URLs as written."""
     text = "\n".join([*paths, ""])
     if text.count("\n") > len(paths) or not _ARE_SENT(text):
         return False
@@ -162,7 +165,8 @@ def _have_one_form(paths: Collection[str]) -> bool:
 def verdict_on_all_forms(rules: Rules, url: str | bytes) -> Verdict:
     """Return the verdict on `url` in all forms in which a client may send it.
 
-    The first disallowed form decides. If it is not the URL as written, the reason names the form.
+    The first disallowed form decides. If this form is not the URL as written, the reason of the
+    verdict names the form.
     """
     verdict = rules.verdict(url)
     if verdict.allowed:

@@ -12,12 +12,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-# A URL. The only group is its path with parameters and query. As in Google's parser, the authority
-# is any text before the first "/", "?" or ";". The lookaheads prevent backtracking, so that "//" or
-# "://" before the authority is never read as the beginning of the path.
+# This matches a URL. The only group of the expression is the path of the URL with parameters and
+# query. As in Google's parser, the authority is any text before the first "/", "?" or ";". The
+# lookaheads prevent backtracking, so that "//" or "://" before the authority is never read as the
+# beginning of the path.
 _PATH = re.compile(r"(?://|(?!//))(?:[^/?;#]*://|(?![^/?;#]*://))[^/?;#]*([/?;][^#]*)")
 
-# The beginning of a URL, up to the first slash of its path.
+# This matches the beginning of a URL, up to the first slash of the path.
 _PREFIX = re.compile(r"[^/?;#]*://[^/?;#]*/")
 
 # `escape` changes two things: escapes with a lower-case digit, such as "%2f", and bytes past ASCII.
@@ -28,9 +29,9 @@ _ESCAPED = [b"%%%02X" % byte for byte in range(256)]
 
 # The protocols for which a robots.txt is valid (Google's page).
 DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
-ROBOTS_PATH = "/robots.txt"  # The path is case-sensitive.
+ROBOTS_PATH = "/robots.txt"  # The case of this path matters.
 
-_MAX_HOST = 1_000  # the longest host of a URL that is read, in characters
+_MAX_HOST = 1_000  # A URL whose host has more characters is rejected.
 # The longest name in DNS, in characters. This limit is checked for hosts with characters past
 # ASCII.
 _MAX_NAME = 253
@@ -40,12 +41,12 @@ _MAX_LABEL = 63
 _MAX_PORT = 65_535
 _PORT_DIGITS = 6  # A port with six significant digits is out of range.
 
-# An ordinary URL, without upper-case letters, user-info, an IPv6 address or escapes. The groups are
-# scheme, host and port. Most URLs match.
+# This matches an ordinary URL, in which the authority has no upper-case letters, user-info, IPv6
+# address or escapes. The groups of the expression are scheme, host and port. Most URLs match.
 _PLAIN = re.compile(r"(https?|ftp)://([a-z0-9_-][a-z0-9._-]*)(?::([0-9]{1,5}))?(?=[/?#]|\Z)")
-# Any other URL. The groups are scheme, host and port. A URL with a backslash in its authority does
-# not match, because clients disagree about its host. Browsers end the host at the backslash, and
-# other clients read the text before a later "@" as user-info.
+# This matches any other URL. The groups of the expression are scheme, host and port. A URL with a
+# backslash in its authority does not match, because clients disagree about its host. Browsers end
+# the host at the backslash, and other clients read the text before a later "@" as user-info.
 _ODD = re.compile(
     r"([A-Za-z][A-Za-z0-9+.-]*)://(?:[^/?#\\]*@)?"
     r"(\[[0-9A-Fa-f:.]*\]|[^/?#@\\:\[\]]*)(?::([0-9]*))?(?=[/?#]|\Z)"

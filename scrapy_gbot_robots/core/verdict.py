@@ -1,7 +1,7 @@
-"""The verdict on one URL: whether it is allowed, by which rule, and for what reason.
+"""Define the verdict on a URL, which contains the deciding rule and the reason.
 
-The log, the exception, the stats and the commands all take their texts from one `Verdict`, so they
-cannot disagree.
+The log, the exception, the stats and the commands all take their texts from one `Verdict`, so these
+texts cannot disagree.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from .urls import shown
 
-# The reasons that the rules of a robots.txt can give. The package `policy` adds other reasons, such
-# as "robots.txt unreachable".
+# The reasons of a verdict that comes from the rules of a robots.txt. The package `policy` adds
+# other reasons, such as "robots.txt unreachable".
 MOST_SPECIFIC = "most specific rule"
 # An allow rule and a disallow rule match, and their patterns are equally long.
 LEAST_RESTRICTIVE = "least restrictive of equally long rules"
