@@ -111,7 +111,7 @@ async def ask_all(lookup: Lookup, chosen: argparse.Namespace) -> None:
         nonlocal asked, allowed
         for url in urls:
             origin = Origin.of(url)
-            answer = lookup.known_answer(origin, user_agent, request)
+            answer = lookup.take_answer(origin, user_agent, request)
             if answer is None:
                 if origin not in pending:
                     pending[origin] = asyncio.get_running_loop().create_future()

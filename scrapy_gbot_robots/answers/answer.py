@@ -145,12 +145,12 @@ class CachedAnswer(Answer):
     """An answer in the memory of a crawl, with additional attributes that only the crawl uses."""
 
     __slots__ = (
-        "ask_again_at",
         "ask_at",
-        "asked_at",
         "bars_for_now",
         "counted_weight",
         "given_at",
+        "monotonic_ask_at",
+        "monotonic_given_at",
         "outage",
         "override",
         "refresh_at",
@@ -180,17 +180,18 @@ class CachedAnswer(Answer):
         self.given_at = time.time()  # when this answer was made
         self.ask_at = decision.ask_at  # from when on the answer must not be used any more
         self.refresh_at = decision.refresh_at  # from when on a fetch in the background may begin
-        # The module `patience` uses the next six attributes. Three of them are times on the
-        # monotonic clock. `temporary` is True if the robots.txt is unreachable.
+        # The same moments as `given_at` and `ask_at`, on the monotonic clock.
+        self.monotonic_given_at: Final = time.monotonic()
+        self.monotonic_ask_at: Final = self.monotonic_given_at + self.ask_at - self.given_at
+        # When this crawl first noticed the outage, on the monotonic clock.
+        self.since = self.monotonic_given_at
+        # `temporary` is True if the robots.txt is unreachable.
         self.temporary: Final = decision.temporary
         # `bars_for_now` is True if everything is disallowed because the robots.txt is unreachable.
-        # Requests may then wait for a better answer.
+        # `is_waited_for` tells whether requests may then wait for a better answer.
         self.bars_for_now: Final = self.temporary and self.state is State.FULL_DISALLOW
         # `outage` is None if there is no outage, or if a bug has ended the look-up.
         self.outage: Final[Outage | None] = decision.outage
-        self.asked_at: Final = time.monotonic()  # the same moment as `given_at`
-        self.ask_again_at: Final = self.asked_at + self.ask_at - self.given_at
-        self.since = self.asked_at  # when this crawl first noticed the outage
         # The SHA-256 of the robots.txt in hexadecimal digits; None if there is no file, or if no
         # setting needs the SHA-256.
         self.robots_sha256: str | None = None

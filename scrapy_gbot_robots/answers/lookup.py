@@ -107,7 +107,7 @@ class Lookup:
         self.is_closing = False
         self._began_at = time.time()
 
-    def cached(self, origin: Origin, user_agent: UserAgent) -> CachedAnswer | None:
+    def good_answer(self, origin: Origin, user_agent: UserAgent) -> CachedAnswer | None:
         """Return the answer for `origin` that is in memory, or None.
 
         The result is None if there is no answer, if it is out of date, or if it lacks the rules for
@@ -142,20 +142,20 @@ class Lookup:
         """Warn of each override that contains rules, but no group of rules for `user_agent`."""
         tell_of_others(self._overrides, user_agent)
 
-    def last(self, origin: Origin) -> CachedAnswer | None:
+    def last_answer(self, origin: Origin) -> CachedAnswer | None:
         """Return the last answer for `origin` in memory, even if it is no longer good."""
         return self._cache.get(origin)
 
-    def known_answer(
+    def take_answer(
         self, origin: Origin, user_agent: UserAgent, request: Request
     ) -> CachedAnswer | None:
-        """Return the answer for `request` from memory, as `cached` does, or None.
+        """Return the answer for `request` from memory, as `good_answer` does, or None.
 
         The stats count this answer, unless the request may wait for a better answer. If the answer
         is old enough to be refreshed, a look-up begins. Until the look-up ends, requests get the
         old answer.
         """
-        answer = self.cached(origin, user_agent)
+        answer = self.good_answer(origin, user_agent)
         if answer is None:
             return None
         now = time.time()

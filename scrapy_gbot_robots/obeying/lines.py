@@ -110,7 +110,7 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     __hash__ = object.__hash__  # type: ignore[assignment]
     __eq__ = object.__eq__
 
-    def waiting(self) -> list[SiteLine]:
+    def unready_lines(self) -> list[SiteLine]:
         """Return the lines that are not ready."""
         return [line for line in self.values() if not line.turn]
 
@@ -126,7 +126,7 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
         """
         if self.waiters:
             return self.waiters[0].request
-        firsts = [line[0] for line in self.waiting()]
+        firsts = [line[0] for line in self.unready_lines()]
         if not firsts:
             return None
         return min(firsts, key=attrgetter("rank")).request

@@ -148,7 +148,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 verdict = Verdict(allowed=False, reason=str(error))
                 raise self._forbidden(request, verdict) from None
         user_agent = self.identity.user_agent(request)
-        answer = self._lookup.known_answer(origin, user_agent, request)
+        answer = self._lookup.take_answer(origin, user_agent, request)
         if answer is None or answer.bars_for_now:
             if handed is not None and handed.goes_back(origin):
                 return returned(request)
@@ -296,7 +296,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             ForbiddenByRobotsTxt: a header of the page refuses a purpose in GBOT_ROBOTS_PURPOSES,
                 and GBOT_ROBOTS_PURPOSES_ACTION is "refuse".
         """
-        self._end_way(request)
+        self._clear_marks(request)
         if response.url != request.url:
             self._look_at_other_url(request, response)
         if self._preferences is not None:
@@ -311,9 +311,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         The exception goes on to the errback of the request. If a subclass overrides this method, it
         must call this one.
         """
-        self._end_way(request)
+        self._clear_marks(request)
 
-    def _end_way(self, request: Request) -> None:
+    def _clear_marks(self, request: Request) -> None:
         """Remove the plugin's own marks from the meta of `request`, before the spider gets it.
 
         Also warn once if another middleware has changed the User-Agent header of the request.
@@ -454,11 +454,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             )
         self.identity.start(spider, self)
         self._lookup.warn_of_overrides(self.identity.of_crawl(spider))
-        after_failed_way(self.crawler, self._end_way)
+        after_failed_way(self.crawler, self._clear_marks)
         # The project's own code may exempt requests that `is_subject_to_robots` does not exempt,
         # either in a subclass of this middleware or in a middleware that comes before it.
         is_overridden = type(self).process_request is not GbotRobotsTxtMiddleware.process_request
-        self.room.requests_see = is_overridden or is_bypassed(self.crawler, self)
+        self.room.project_may_exempt = is_overridden or is_bypassed(self.crawler, self)
         self.room.start()
 
     async def _spider_closed(self) -> None:

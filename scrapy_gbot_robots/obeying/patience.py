@@ -105,7 +105,7 @@ class Patience:
         It is forbidden if the origin is dead or gone. It is also forbidden if the wait is over, and
         fewer than `GIVEN_UP` requests of the present portion were forbidden so far.
         """
-        if self.is_to_wait(answer, now):
+        if self.is_first_wait(answer, now):
             return False
         return self._portions[answer.origin].left > 0 or self.is_over(answer, now)
 
@@ -113,7 +113,7 @@ class Patience:
         """Count a request that is forbidden as a part of the present portion of its origin."""
         self._portions[answer.origin].left -= 1
 
-    def is_to_wait(self, answer: CachedAnswer, now: float) -> bool:
+    def is_first_wait(self, answer: CachedAnswer, now: float) -> bool:
         """Whether all requests of the origin still wait, so that none of them is forbidden yet."""
         return now < self._decided_at(answer) and not self.is_over(answer, now)
 
@@ -141,7 +141,7 @@ class Patience:
         It is the first of three times: the robots.txt may be requested again; the wait is over; the
         origin may be dead or gone.
         """
-        at = min(answer.ask_again_at, self._dead_at(answer))
+        at = min(answer.monotonic_ask_at, self._dead_at(answer))
         decided_at = self._decided_at(answer)
         if now < decided_at:
             at = min(at, decided_at)
@@ -162,8 +162,8 @@ class Patience:
         than after twice the wait, the result is the end of the wait.
         """
         end = answer.since + self._wait_secs
-        if answer.asked_at < end <= answer.ask_again_at <= end + self._wait_secs:
-            return answer.ask_again_at
+        if answer.monotonic_given_at < end <= answer.monotonic_ask_at <= end + self._wait_secs:
+            return answer.monotonic_ask_at
         return end
 
     def _dead_at(self, answer: CachedAnswer) -> float:

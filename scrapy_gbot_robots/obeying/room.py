@@ -102,9 +102,10 @@ class Room:
         occupancy: how many requests are in the room.
         ready: the lines that have a turn, and the requests that were handed out.
         in_place: the requests that wait in the downloader.
-        requests_see: whether each request to a host whose robots.txt is unreachable is let through
-            once, so that the project's own middlewares, which come before this plugin's, can exempt
-            it.
+        project_may_exempt: whether the project's own code may exempt requests, in a subclass of
+            this plugin's middleware or in a middleware that comes before it. If so, the room lets
+            each request to a host whose robots.txt is unreachable through once, so that this code
+            sees the request.
         keeps_crawl_open: whether a front keeps the crawl open for the requests in `in_place`. If
             not, these requests keep their places in the downloader, so that Scrapy keeps the crawl
             open.
@@ -152,7 +153,7 @@ class Room:
         # handed out after that.
         self._unused_answers: set[Site] = set()
         self._has_logged_slow = False
-        self.requests_see = False
+        self.project_may_exempt = False
         # Whether `_server_answered` is connected to the signal `response_received`.
         self._notices_servers = False
         # The clock runs from the opening of the spider until the crawl begins to close.
@@ -182,17 +183,17 @@ class Room:
         if answer is None:
             return False
         first = line[0]
-        if answer.bars_for_now and self._is_to_wait(answer, first.request):
+        if answer.bars_for_now and self._waits_in_line(answer, first.request):
             # The request should wait. But the room may hand it out once without an answer, so that
             # the project's own middlewares can exempt it.
-            return self.requests_see and not line.has_returned
+            return self.project_may_exempt and not line.has_returned
         now = time.time()
         if answer.is_good(now):
             return True
         has_waited = abs(first.order) < site.waited_before and not answer.bars_for_now
         return has_waited and now < answer.given_at + SERVED_SECS
 
-    def _is_to_wait(self, answer: CachedAnswer, request: Request) -> bool:
+    def _waits_in_line(self, answer: CachedAnswer, request: Request) -> bool:
         """Whether `request` waits for a better answer than `answer`.
 
         When the wait is over, the requests of an origin are forbidden in portions of 64 requests
@@ -226,7 +227,7 @@ class Room:
             self._need(site, user_agent)
             if site.answer is None and not site.is_sought:
                 # The site is new. If there is a good answer in memory, the request may go on.
-                known = self._lookup.cached(origin, user_agent)
+                known = self._lookup.good_answer(origin, user_agent)
                 if known is not None and not known.bars_for_now:
                     site.answer = known
                     may_go = True
@@ -303,7 +304,7 @@ class Room:
         site.waiters += (waiter,)
         if site.answer is None:
             # The last answer may be too old. It is used until a look-up has ended.
-            site.answer = self._lookup.last(origin)
+            site.answer = self._lookup.last_answer(origin)
         site.queued_rank = None  # The site need not wait for its turn any more.
         self._settle(site)
         self.in_place.add(waiter)
@@ -348,19 +349,19 @@ class Room:
             if standing is Standing.UNREACHABLE:
                 self._crawler.stats.inc_value("gbot_robots/requests/held", site.size)
             self.occupancy.move(site, standing)
-        self._forget_if_over(site)
+        self._forget_if_unused(site)
 
     def _standing_of(self, site: Site) -> Standing:
         """Return the standing of `site`, which shows what its requests wait for."""
         if not site.is_sought:
             return Standing.OPEN
-        if site.due_at < NEVER or self._is_waited_for(site.answer):
+        if site.due_at < NEVER or self._may_recover(site.answer):
             return Standing.UNREACHABLE
         if site in self._late:
             return Standing.LATE
         return Standing.ASKED
 
-    def _is_waited_for(self, answer: CachedAnswer | None) -> bool:
+    def _may_recover(self, answer: CachedAnswer | None) -> bool:
         """Whether requests wait for a better answer, because the origin of `answer` may recover."""
         if answer is None or not answer.is_waited_for():
             return False
@@ -371,7 +372,7 @@ class Room:
 
         Also wake each request in the downloader that need not wait for a better answer.
         """
-        for line in site.waiting():
+        for line in site.unready_lines():
             if self._may_go(line):
                 self.ready.add(line)
         waiters, site.waiters = site.waiters, ()
@@ -411,7 +412,7 @@ class Room:
         answer = site.answer
         if answer is None or not answer.is_waited_for(waiter.request):
             return False
-        if not self._patience.is_to_wait(answer, time.monotonic()):
+        if not self._patience.is_first_wait(answer, time.monotonic()):
             return False
         held = self._held_in_place
         return waiter in held or len(held) < self._most_held_in_place
@@ -429,7 +430,7 @@ class Room:
         request = self._forget_queued(line, heappop(line))
         answer = line.site.answer
         if answer is not None and answer.bars_for_now:
-            if self._is_to_wait(answer, request):
+            if self._waits_in_line(answer, request):
                 answer = None  # The request is let through, because a middleware may exempt it.
             else:
                 self._patience.give_up(answer)  # The middleware will forbid the request.
@@ -457,10 +458,10 @@ class Room:
             self._unused_answers.discard(site)
             self._begin_look_ups()
         if not line:
-            self._forget_if_over(site)
+            self._forget_if_unused(site)
         return queued.request
 
-    def _forget_if_over(self, site: Site) -> None:
+    def _forget_if_unused(self, site: Site) -> None:
         """Forget `site` if it has no requests, and no answer for it is sought."""
         if not (site.size or site.waiters or site.is_sought):
             self._sites.pop(site.origin, None)
@@ -529,7 +530,7 @@ class Room:
             user_agent = site.waiters[0].user_agent
         else:
             user_agent = self._identity.user_agent(request)
-        answer = self._lookup.cached(site.origin, user_agent)
+        answer = self._lookup.good_answer(site.origin, user_agent)
         if answer is not None:
             self._take(site, answer)
         elif site.waiters or has_turn:
@@ -578,7 +579,7 @@ class Room:
             self._notices_servers = True
             self._crawler.signals.connect(self._server_answered, signals.response_received)
         ends_a_wait = site.standing is not Standing.OPEN and answer.bars_for_now
-        if self._is_waited_for(answer):
+        if self._may_recover(answer):
             self._unused_answers.discard(site)
             site.due_at = self._patience.look_again_at(answer, now)
             heappush(self._due, (site.due_at, next(self._numbers), site))

@@ -36,7 +36,7 @@ def trouble(
 ) -> Any:
     """The answer for an unreachable robots.txt, as far as patience depends on it."""
     case = SimpleNamespace(origin=origin, outage=outage, since=since, temporary=True)
-    case.asked_at, case.ask_again_at = max(since, asked_at), ask_at
+    case.monotonic_given_at, case.monotonic_ask_at = max(since, asked_at), ask_at
     return case
 
 
@@ -59,10 +59,10 @@ class Story:
         case = trouble(A, None, ask_at=0.0)
         while True:
             meanwhile(now)
-            if now >= case.ask_again_at:
+            if now >= case.monotonic_ask_at:
                 self.entry = renew(self.entry, self.outcome, now, Policy())
                 case.outage = self.entry.outage
-                case.asked_at, case.ask_again_at = now, case.outage.retry_at
+                case.monotonic_given_at, case.monotonic_ask_at = now, case.outage.retry_at
             self.patience.note(case, now)
             if self.patience.is_over(case, now):
                 return [*given_up, (now, requests)]
@@ -186,8 +186,8 @@ def test_in_doubt_whether_a_host_is_gone_it_is_looked_at_each_two_seconds() -> N
 def test_wait_ends(asked_at: float, ask_at: float, ends: float) -> None:
     case = trouble(A, outage_after(BUSY), 0.0, asked_at, ask_at)
     patience = Patience(WAIT)
-    assert patience.is_to_wait(case, ends - 0.1)
-    assert not patience.is_to_wait(case, ends)
+    assert patience.is_first_wait(case, ends - 0.1)
+    assert not patience.is_first_wait(case, ends)
 
 
 @table(

@@ -368,11 +368,11 @@ def test_answer_that_expires_while_it_is_taken_from_memory_leaves_no_request_wai
     )
 
     def cached_slowly(*which: Any) -> CachedAnswer | None:
-        answer = World.cached(world, *which)
+        answer = World.good_answer(world, *which)
         world.now += 2
         return answer
 
-    monkeypatch.setattr(world, "cached", cached_slowly)
+    monkeypatch.setattr(world, "good_answer", cached_slowly)
     assert world.pull() == []
     assert world.order == ["a.x", "a.x"]
     world.end("a.x")
@@ -481,7 +481,7 @@ def test_each_request_goes_and_sees_once_and_those_that_come_back_keep_their_ord
     queue: type, memory: type, new_world: NewWorld
 ) -> None:
     world = new_world(queue, SCHEDULER_MEMORY_QUEUE=memory)
-    world.room.requests_see = True
+    world.room.project_may_exempt = True
     urls = [f"a.x/{number}" for number in range(6)]
     world.push(*urls[:5])
     if memory is LifoMemoryQueue:
@@ -680,7 +680,7 @@ def test_each_request_has_one_outcome_and_goes_back_at_most_once_whatever_happen
         queue, look_ups=dice.choice((1, 16)), CONCURRENT_REQUESTS=dice.choice((1, 16))
     )
     if see:
-        world.room.requests_see = True
+        world.room.project_may_exempt = True
     wild = Wild(world, dice)
     things = [wild.push] * 5 + [wild.pull, wild.arrive, wild.answer] * 4 + [wild.drop, wild.wait]
     for _ in range(600):

@@ -90,7 +90,7 @@ class World:
     def user_agent(self, request: object) -> object:
         return AGENT
 
-    def cached(self, origin: Origin, user_agent: UserAgent) -> CachedAnswer | None:
+    def good_answer(self, origin: Origin, user_agent: UserAgent) -> CachedAnswer | None:
         answer = self.known.get(origin)
         if answer is None or 1e9 + self.now >= answer.ask_at or not answer.knows(user_agent):
             return None
@@ -98,7 +98,7 @@ class World:
 
     is_closing = False
 
-    def last(self, origin: Origin) -> CachedAnswer | None:
+    def last_answer(self, origin: Origin) -> CachedAnswer | None:
         return self.known.get(origin)
 
     def look_up(
