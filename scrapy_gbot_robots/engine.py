@@ -55,7 +55,7 @@ from scrapy.spiders import SitemapSpider
 from scrapy.squeues import FifoMemoryQueue, LifoMemoryQueue
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.log import logformatter_adapter
-from scrapy.utils.misc import build_from_crawler
+from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.python import global_object_name
 from twisted.python.failure import Failure
 
@@ -288,6 +288,23 @@ def is_for_one_page(crawler: Crawler) -> bool:
         return True
     start = getattr(crawler.spidercls, "start", None)
     return getattr(start, "__module__", "") in _FETCH_FEW_PAGES
+
+
+def refuse_as_add_on(component: type, crawler: Crawler) -> None:
+    """Raise an error if `ADDONS` contains `component`, which is not an add-on.
+
+    Scrapy makes an object of any class in `ADDONS`, and needs no method of it. So without this
+    error, a crawl with such an `ADDONS` would not obey robots.txt.
+
+    Raises:
+        ValueError: `ADDONS` contains `component`.
+    """
+    add_ons = crawler.settings.getdict("ADDONS").items()
+    if component in [load_object(name) for name, at in add_ons if at is not None]:
+        raise ValueError(
+            f"ADDONS must not name {component.__name__}, which is only a part of the add-on: "
+            'write ADDONS = {"scrapy_gbot_robots.Addon": 500}'
+        )
 
 
 @cache

@@ -8,7 +8,13 @@ from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.utils.test import get_crawler
 
-from scrapy_gbot_robots import Addon, GbotRobotParser, GbotRobotsTxtMiddleware, RobotsScheduler
+from scrapy_gbot_robots import (
+    Addon,
+    GbotRobotParser,
+    GbotRobotsTxtMiddleware,
+    RobotsScheduler,
+    components,
+)
 from scrapy_gbot_robots.sitemaps.discovery import SitemapDiscovery
 
 from .support.crawls import Pages, crawl, in_reactor, own_warnings, pages, stats
@@ -30,10 +36,32 @@ def middlewares(crawler: Crawler) -> list[type]:
     return [type(mw) for mw in manager.middlewares if isinstance(mw, RobotsTxtMiddleware)]
 
 
-def test_a_middleware_named_as_add_on_says_what_to_write_instead() -> None:
+class DerivedReport(components.RobotsReport):
+    """A component of a project, derived from the plugin's."""
+
+
+@pytest.mark.parametrize("is_with_the_add_on", [False, True])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "scrapy_gbot_robots.GbotRobotsTxtMiddleware",
+        "scrapy_gbot_robots.RobotsReport",
+        *(f"scrapy_gbot_robots.components.{name}" for name in components.__all__),
+        DerivedReport,
+    ],
+)
+def test_component_named_as_add_on_says_what_to_write_instead(
+    name: Any, is_with_the_add_on: bool
+) -> None:
     said = r'^ADDONS must not name .*: write ADDONS = {"scrapy_gbot_robots.Addon": 500}$'
+    others = {"scrapy_gbot_robots.Addon": 400} if is_with_the_add_on else {}
     with pytest.raises(ValueError, match=said):
-        switched_on(ADDONS={"scrapy_gbot_robots.GbotRobotsTxtMiddleware": 500})
+        switched_on(ADDONS={name: 500, **others})
+
+
+def test_component_that_add_ons_switches_off_is_no_mistake() -> None:
+    add_ons = {"scrapy_gbot_robots.Addon": 500, "scrapy_gbot_robots.RobotsReport": None}
+    assert middlewares(switched_on(ADDONS=add_ons)) == [GbotRobotsTxtMiddleware]
 
 
 def test_one_line_switches_everything_on(caplog: pytest.LogCaptureFixture) -> None:

@@ -46,7 +46,7 @@ from scrapy.settings import BaseSettings
 from scrapy.squeues import FifoMemoryQueue
 from scrapy.utils.misc import load_object
 
-from ..engine import count_held, downloader_middleware, memory_queues, pull_soon
+from ..engine import count_held, downloader_middleware, memory_queues, pull_soon, refuse_as_add_on
 from ..meta import RETURNED
 from .middleware import GbotRobotsTxtMiddleware
 from .room import Room
@@ -144,6 +144,7 @@ class Front:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Any:
         """Make a scheduler by the `from_crawler` of the user's class, and give it the front."""
+        refuse_as_add_on(cls, crawler)
         scheduler = getattr(super(), "from_crawler", lambda _: cls())(crawler)
         # In Scrapy, `isinstance` is true for any object that has the methods of a scheduler.
         if cls not in type(scheduler).__mro__:

@@ -35,6 +35,7 @@ from ..engine import (
     downloader_middleware,
     is_bypassed,
     is_for_one_page,
+    refuse_as_add_on,
     several_of,
     warn_of_missing_parts,
 )
@@ -82,14 +83,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     fetcher_cls = Fetcher
 
     def __init__(self, crawler: Crawler) -> None:
-        add_ons = str(crawler.settings.getdict("ADDONS"))
-        # Scrapy makes add-ons before it freezes the settings, and middlewares after that. So if the
-        # settings are not frozen, this object is being made as an add-on.
-        if type(self).__name__ in add_ons and not crawler.settings.frozen:
-            raise ValueError(
-                f"ADDONS must not name {type(self).__name__}, which is a downloader middleware: "
-                'write ADDONS = {"scrapy_gbot_robots.Addon": 500}'
-            )
+        refuse_as_add_on(type(self), crawler)
         super().__init__(crawler)  # This raises NotConfigured if ROBOTSTXT_OBEY is off.
         self._settings = GbotSettings.of_crawl(
             crawler.settings, is_for_one_page=is_for_one_page(crawler)

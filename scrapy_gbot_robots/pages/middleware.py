@@ -25,6 +25,7 @@ from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.http import HtmlResponse, Response
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
+from ..engine import refuse_as_add_on
 from ..meta import FOLLOW, PAGE_RULES
 from ..obeying.identity import CrawlerIdentity
 from ..obeying.middleware import identity_of
@@ -49,6 +50,7 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
         Raises:
             NotConfigured: `GBOT_ROBOTS_PAGE_RULES` is off.
         """
+        refuse_as_add_on(type(self), crawler)
         super().__init__(crawler)
         settings = GbotSettings.of(crawler.settings)
         if not settings.page_rules:

@@ -30,6 +30,7 @@ from scrapy.utils.asyncio import call_later
 from ..answers.events import DECIDED
 from ..concurrency import run_in_thread
 from ..core.urls import Origin, shown
+from ..engine import refuse_as_add_on
 from ..exceptions import ForbiddenByRobotsTxt
 from ..meta import RETURNED
 from ..settings import GbotSettings
@@ -55,6 +56,7 @@ class RobotsReport:
     """The extension that logs the summary at INFO, and writes the page of `GBOT_ROBOTS_REPORT`."""
 
     def __init__(self, crawler: Crawler) -> None:
+        refuse_as_add_on(type(self), crawler)
         self._path = GbotSettings.of(crawler.settings).report
         try:
             if self._path is not None:

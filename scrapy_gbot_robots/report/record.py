@@ -38,6 +38,7 @@ from ..answers.events import DECIDED
 from ..concurrency import Background, OneThread
 from ..core.urls import Origin
 from ..counts import plural
+from ..engine import refuse_as_add_on
 from ..policy.outages import Copy, State, date_of
 from ..settings import GbotSettings, record_named
 from ..signals import robotstxt_served
@@ -138,6 +139,7 @@ class RobotsRecord:
         Raises:
             NotConfigured: `GBOT_ROBOTS_RECORD` is not set.
         """
+        refuse_as_add_on(cls, crawler)
         path = GbotSettings.of(crawler.settings).record
         if path is None:
             raise NotConfigured

@@ -29,7 +29,7 @@ from typing_extensions import Self
 from ..concurrency import run_in_thread
 from ..core.robots import RobotsTxt, may_list_sitemaps, size_of
 from ..core.urls import Origin, origin_of_robots_txt
-from ..engine import follows_sitemap, reads_sitemaps, sitemap_callback
+from ..engine import follows_sitemap, reads_sitemaps, refuse_as_add_on, sitemap_callback
 from ..meta import SITEMAP
 from ..settings import GbotSettings
 from ..signals import robotstxt_known, sitemap_found
@@ -77,6 +77,7 @@ class SitemapDiscovery:
         Raises:
             NotConfigured: GBOT_ROBOTS_SITEMAPS is "off".
         """
+        refuse_as_add_on(cls, crawler)
         settings = GbotSettings.of(crawler.settings)
         if settings.sitemaps == "off":
             raise NotConfigured

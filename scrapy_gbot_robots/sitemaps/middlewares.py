@@ -27,7 +27,7 @@ from typing_extensions import Self
 from ..concurrency import run_in_thread, within
 from ..core.robots import sitemap_lines_of
 from ..core.urls import Origin, as_text, origin_of_robots_txt
-from ..engine import sitemap_callback
+from ..engine import refuse_as_add_on, sitemap_callback
 from ..exceptions import ForbiddenByRobotsTxt
 from ..fetching.private_hosts import leads_inside
 from ..meta import ANSWERED, CHECKED, SITEMAP
@@ -104,6 +104,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             NotConfigured: the spider is not a SitemapSpider, or it is a RobotsSitemapSpider, or
                 GBOT_ROBOTS_SITEMAPS is "collect" or "off".
         """
+        refuse_as_add_on(type(self), crawler)
         super().__init__(crawler)
         discovery = crawler.get_extension(SitemapDiscovery)
         if discovery is None or not discovery.feed.may_feed:
@@ -207,6 +208,7 @@ class SitemapDownloaderMiddleware:
                 or "off", and the spider is not a RobotsSitemapSpider, which the setting does not
                 affect.
         """
+        refuse_as_add_on(cls, crawler)
         settings = GbotSettings.of(crawler.settings)
         if not (may_be_fed(crawler, settings) or feeds_itself(crawler)):
             raise NotConfigured
