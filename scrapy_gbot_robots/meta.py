@@ -69,7 +69,8 @@ PROBE = "gbot_robots_probe"
 # So the page is counted once, even if the spider's code copies the meta to a new request.
 UNCOUNTED = "_gbot_robots_uncounted"
 
-# A meta key of a request that the plugin has given back to the scheduler. The plugin sets
+# A meta key of a request that the plugin has given back to the scheduler. Either the middleware has
+# sent the request back to wait, or the front has given it back. The plugin sets
 # `dont_filter` of this request to True, and stores the previous value of `dont_filter` under this
 # key. The key is removed when the request leaves the scheduler again.
 RETURNED = "_gbot_robots_returned"

@@ -11,16 +11,17 @@ this subclass.
 The front works in one of two ways:
 
 * With Scrapy's scheduler in a crawl without `JOBDIR`, the room takes the place of the scheduler's
-  queue in memory. The scheduler puts each request into the room after its duplicate filter has
-  accepted the request. Requests leave the room in the order of Scrapy's queue.
-* With any other scheduler, or a queue on disk, requests stay in the scheduler until the front takes
-  them. First the engine gets the requests in the room that are ready. If there are none, the front
-  takes a request from the scheduler. If that request has to wait, the front puts it into the room,
-  and takes the next one. It does so for at most `PULL_SECS`. While the room holds enough requests
-  (`_holds_enough`), the front takes no more requests. So other processes get their share of a
-  shared queue, and requests in a queue on disk stay on disk. If the scheduler is not Scrapy's, the
-  front also takes a few requests ahead of time (`LOOK_AHEAD`). When the crawl closes, the front
-  gives the requests in the room back to the scheduler.
+  queue in memory, if the queue is of Scrapy's classes. The scheduler puts each request into the
+  room after its duplicate filter has accepted the request. Requests leave the room in the order of
+  Scrapy's queue.
+* With any other scheduler or queue, or a queue on disk, requests stay in the scheduler until the
+  front takes them. First the engine gets the requests in the room that are ready. If there are
+  none, the front takes a request from the scheduler. If that request has to wait, the front puts it
+  into the room, and takes the next one. It does so for at most `PULL_SECS`. While the room holds
+  enough requests (`_holds_enough`), the front takes no more requests. So other processes get their
+  share of a shared queue, and requests in a queue on disk stay on disk. If the scheduler is not
+  Scrapy's, the front also takes a few requests ahead of time (`LOOK_AHEAD`). When the crawl closes,
+  the front gives the requests in the room back to the scheduler.
 
 If the user's scheduler fails, for example because its Redis is down, the room keeps its requests,
 and the engine still gets those that are ready. The front calls the scheduler again after
@@ -169,14 +170,19 @@ class Front:
         return opened
 
     def _connect(self, room: Room, settings: BaseSettings) -> None:
-        """Connect `room` to the user's scheduler, in one of three ways.
+        """Connect `room` to the user's scheduler.
+
+        There are four cases. The second is the first way in the docstring of this module. The other
+        cases are the second way.
 
         1. The scheduler is not Scrapy's. The front takes requests ahead of time, and the room
            compares the priorities of all requests, whatever their slots.
-        2. The scheduler is Scrapy's, and its queue is in memory. The room takes the place of the
-           queue.
+        2. The scheduler is Scrapy's, and its queue is Scrapy's and in memory. The room takes the
+           place of the queue.
         3. The scheduler is Scrapy's, and its queue is on disk. If the queue is divided by slot, the
            queue counts the requests in the room as active downloads of their slots.
+        4. The scheduler is Scrapy's, but its queue in memory, or its `next_request`, is not. The
+           front takes requests from the scheduler, and nothing else is connected.
         """
         scheduler: Any = self
         room.keeps_crawl_open = True
@@ -376,7 +382,12 @@ class Front:
                 return
 
     def _give_back(self, request: Request) -> bool:
-        """Mark `request`, and give it back to the user's scheduler; return whether that worked."""
+        """Mark `request`, and give it back to the user's scheduler; return whether that worked.
+
+        The mark is the one that the middleware sets when it sends a request back to wait. When the
+        front takes the request again, or if the scheduler fails, the mark is removed. So the room
+        no longer knows whether the middleware had sent the request back before.
+        """
         try:
             self._theirs.enqueue_request(returned(request))
         except Exception as error:

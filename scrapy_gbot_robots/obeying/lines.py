@@ -76,18 +76,29 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     change. The table shows all states, and what ends each of them. The next state is after a colon.
 
         sought       answer        standing     what ends the state
-        no           any           OPEN         a request has to wait: queued or looked up
+        no           any           OPEN         a request has to wait: queued, looked up, due later
                                                 no request is left: the room forgets the site
-        queued       none or old   ASKED        the turn of the site: looked up
-        looked up    none or old   ASKED        an answer, or a second: LATE
-        looked up    none or old   LATE         an answer
-        due later    bars          UNREACHABLE  the time: queued, looked up, due later, or OPEN
-        queued       bars          UNREACHABLE  the turn of the site: looked up
-        looked up    bars          UNREACHABLE  an answer
+        queued       unfit         ASKED        its turn, or a waiter: looked up, due later, OPEN
+        looked up    unfit         ASKED        an answer; or a second: LATE
+        looked up    unfit         LATE         an answer
+        due later    may recover   UNREACHABLE  the time: queued, looked up, due later, OPEN
+        queued       may recover   UNREACHABLE  its turn, or a waiter: looked up, due later, OPEN
+        looked up    may recover   UNREACHABLE  an answer
 
-    An answer bars if it disallows everything because the robots.txt is unreachable, and if requests
-    wait for a better answer. After a look-up whose answer bars, the site is due later. After any
-    other look-up, it is OPEN.
+    An answer is unfit if it is missing or out of date, or if it lacks the rules for the user agent
+    of a waiter. A waiter is a request that waits in the downloader (`Waiter`). The origin of an
+    answer may recover (`Room._may_recover`) if the answer bars everything for now (`bars_for_now`),
+    and requests still wait for a better one. They do not if the crawl's own code has dropped the
+    request for the robots.txt, or if the origin is dead or gone.
+
+    When its turn or its time has come, the room first takes a good answer from memory, if there is
+    one. If no request waits by then, the site is OPEN. An answer, from memory or from a look-up,
+    makes the site due later if the origin may recover. Otherwise the site is OPEN. But if a request
+    cannot use the answer, the room seeks another one at once.
+
+    Requests may also leave an UNREACHABLE site while its state stays the same. They leave in
+    portions, and are forbidden (patience.py). If the project's own code may exempt requests
+    (`Room.project_may_exempt`), each of them is let through once.
     """
 
     origin: Origin | None
@@ -97,7 +108,7 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     # If one of the next three attributes has a value, an answer is sought. At most one of them has
     # a value. Times are on the monotonic clock.
     queued_rank: int | None = None  # the rank with which the site queues for its look-up
-    asked_at: float = NEVER  # when its look-up began
+    asked_at: float = NEVER  # when its look-up began; NEVER if none is running
     due_at: float = NEVER  # when the room will seek an answer again
     user_agents: NeededUserAgents = field(default_factory=NeededUserAgents)
     waiters: tuple[Waiter, ...] = ()  # requests that wait in the downloader
@@ -136,9 +147,10 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
 class Waiter:
     """A request that waits in the downloader.
 
-    There are two kinds of these requests. A request of the first kind did not come through the
+    There are three kinds of these requests. A request of the first kind did not come through the
     scheduler. A request of the second kind has already gone back to the room once, and still has no
-    answer that it can use.
+    answer that it can use. A request of the third kind was handed out with an answer that lacks the
+    rules for its user agent. Requests of the last two kinds keep their places in the downloader.
     """
 
     request: Request
@@ -187,7 +199,11 @@ class Occupancy:
 
     @property
     def waiting(self) -> int:
-        """How many requests wait for a robots.txt."""
+        """How many requests are in lines of sites that wait for a robots.txt.
+
+        All requests of a site count if its standing is not `OPEN`. Requests that wait in the
+        downloader do not count.
+        """
         return self.size - self._by_standing[Standing.OPEN]
 
     @property
@@ -200,7 +216,10 @@ class Occupancy:
 
     @property
     def late(self) -> int:
-        """How many requests wait for a look-up that has been running for more than a second."""
+        """How many requests wait for a look-up that has been running for more than a second.
+
+        The requests of unreachable sites do not count, even if the look-up of their site is late.
+        """
         return self._by_standing[Standing.LATE]
 
     def pages(self, slot: str) -> int:
@@ -241,13 +260,14 @@ class Handed(NamedTuple):
     # the robots.txt is unreachable, and the request goes on only because one of the project's own
     # middlewares may exempt it.
     answer: CachedAnswer | None
-    has_returned: bool  # Whether the request has come back to wait. A request does so only once.
+    has_returned: bool  # Whether the request has come back to wait (see `goes_back`).
 
     def goes_back(self, origin: Origin) -> bool:
         """Whether the request goes back to the room if there is no good answer for `origin`.
 
-        A request goes back at most once. It does not go back if it was handed out with an answer
-        for `origin`.
+        A request goes back at most once. (If the front has given it back to the user's scheduler
+        after that, it may go back once more.) It does not go back if it was handed out with an
+        answer for `origin`.
         """
         if self.answer is not None and self.answer.origin == origin:
             return False

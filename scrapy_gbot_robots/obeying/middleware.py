@@ -124,6 +124,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: the request is forbidden.
         """
+        # The request may still have marks of the plugin, if another middleware has copied a marked
+        # request, or if a scheduler without the front has kept the request since an earlier crawl.
         restore(request)
         handed = self.room.ready.end_way(request)
         if not self.is_subject_to_robots(request):
@@ -133,6 +135,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             self.identity.note(request)
             return None
         url = request.url
+        # If the URL is still the same object, no middleware has changed it. Otherwise the origin is
+        # computed again, even if the URL is equal, which costs only time.
         if handed is not None and handed.url is url and handed.origin is not None:
             origin = handed.origin
         else:
@@ -142,7 +146,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 verdict = Verdict(allowed=False, reason=str(error))
                 raise self._forbidden(request, verdict) from None
         user_agent = self.identity.user_agent(request)
+        # The newest answer is the one in memory. It is used unless it bars.
         answer = self._lookup.take_answer(origin, user_agent, request)
+        # If there is none, or if it bars, the request gets the answer that it was handed out with.
+        # If it was handed out without an answer for its origin, it goes back to wait, but only
+        # once. In all other cases it waits here (`Waiter`).
         if answer is None or answer.bars_for_now:
             if handed is not None and handed.goes_back(origin):
                 return returned(request)
@@ -173,7 +181,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         validity"), and requests for a robots.txt by a method other than GET.
 
         The method is called twice for most requests: before the request waits, when no downloader
-        middleware has seen it yet, and in `process_request`.
+        middleware has seen it yet, and in `process_request`. It is called once more in
+        `process_request` if the request has gone back to wait, and once more if the response comes
+        from another URL.
         """
         return is_subject(request)
 

@@ -15,10 +15,11 @@ one origin.
 * When the origin has been unreachable for five waits, it is *dead*. All its requests are forbidden.
 * An origin is *gone* after three failures in a row to find a server: the name of the host did not
   resolve, or the connection was refused. Failures in earlier runs count, but the last failure must
-  be in this run. All requests of the origin are forbidden. If our own network is down, however, all
-  origins fail like this. So if no server at all has answered since the first failure in this run,
-  the origin is not gone during the first two seconds after that failure. After this time, it is not
-  gone while no server is found for other origins either.
+  be in this run: `Lookup` fetches the file again if it was not (`is_to_be_confirmed`). All requests
+  of the origin are forbidden. If our own network is down, however, all origins fail like this. So
+  if no server at all has answered since the first failure in this run, the origin is not gone
+  during the first two seconds after that failure. After this time, it is not gone while no server
+  is found for other origins either.
 
 Example, with a wait of 60 s: https://example.com fails at 0:00, and the crawl has 100 requests for
 it. The next look-up after 1:00 is at 1:05 and fails, so 64 requests are forbidden, and the other 36
@@ -110,11 +111,19 @@ class Patience:
         return self._portions[answer.origin].left > 0 or self.is_over(answer, now)
 
     def give_up(self, answer: CachedAnswer) -> None:
-        """Count a request that is forbidden as a part of the present portion of its origin."""
+        """Count a request that is forbidden as a part of the present portion of its origin.
+
+        The room calls this also for requests that never wait, and for requests of dead or gone
+        origins. So `left` may fall below 0. This does no harm, because the next portion sets `left`
+        anew.
+        """
         self._portions[answer.origin].left -= 1
 
     def is_first_wait(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether all requests of the origin still wait, so that none of them is forbidden yet."""
+        """Whether all requests of the origin still wait, so that none of them is forbidden yet.
+
+        Later, they are forbidden in portions, so some of them still wait (`gives_up`).
+        """
         return now < self._decided_at(answer) and not self.is_over(answer, now)
 
     def is_over(self, answer: CachedAnswer, now: float) -> bool:

@@ -15,20 +15,26 @@ The way of a request:
    unreachable, the site gets a time (`due_at`) at which the room seeks an answer again.
 6. `next` takes the ready line whose turn it is, calls `_may_go` again, and hands out the first
    request of the line, with the answer of its site.
-7. The middleware judges the request by that answer, even if the room has a newer one. A request
-   may be handed out without an answer, and turn out to need one. The request then comes back once,
-   with the mark `RETURNED`, and waits here. `is_subject_to_robots` is not called for it again.
+7. The middleware judges the request by the answer in memory. If memory has no good answer, or only
+   one that bars (`CachedAnswer.bars_for_now`), it judges by the answer that was handed out with the
+   request. A request may be handed out without an answer, and turn out to need one. The request
+   then comes back once, with the mark `RETURNED`, and waits here. `put` does not call
+   `is_subject_to_robots` for it again, but the middleware does.
 
-`Site` (lines.py) lists the states of a site. Code that waits for the room is woken in a later turn
-of the event loop. So no method of the room is called while another one runs.
+`Site` (lines.py) lists the states of a site. Code that waits for the room or for a look-up goes on
+in a later turn of the event loop. So no method of the room is called while another one runs. There
+is one exception: when the crawl closes, `_answered` may be called, with None, before the method
+that ends or begins the look-up has returned. `_answered` then only notes that the look-up is over.
 
 A request that did not come through the scheduler has no line. It waits in the downloader
-(`answer_in_place`) for the look-up of its site. The number of these requests is not limited. If
-their robots.txt is unreachable, a few of them wait as long as they would in a line. The others are
-forbidden at once.
+(`answer_in_place`) for the look-up of its site, as do two other kinds of requests (`Waiter`). The
+number of these requests is not limited. If their robots.txt is unreachable, a few of them wait
+until the first wait is over (`Patience.is_first_wait`), and then all of these few are forbidden.
+The others are forbidden as soon as no look-up of their site is in its first second.
 
 The room is in memory only. When the crawl closes, the front takes out all requests by `take_all`,
-and gives them back to the scheduler.
+and gives them back to the scheduler. But if the room takes the place of the scheduler's queue in
+memory, the requests are lost with the room, as Scrapy loses those in its queue.
 """
 
 from __future__ import annotations
@@ -163,7 +169,9 @@ class Room:
     def late_since(self) -> float:
         """The time at which the first of the late look-ups became late; infinity if none is late.
 
-        The time is on the monotonic clock.
+        The time is on the monotonic clock. Late look-ups of unreachable sites count here, although
+        `Occupancy.late` does not count the requests of these sites. So they can only raise the
+        number of requests of late sites that the front may hold.
         """
         for site in self._late:
             return site.asked_at + LATE_SECS
@@ -174,7 +182,8 @@ class Room:
     def _may_go(self, line: SiteLine) -> bool:
         """Whether the first request of `line` may go on now.
 
-        The middleware judges the request by the answer of its site, if the site has an answer.
+        The middleware judges the request by the answer in memory. If that one is missing or bars,
+        it judges by the answer of the site, which is handed out with the request.
         """
         site = line.site
         if site.origin is None:
@@ -187,9 +196,10 @@ class Room:
             # The request should wait. But the room may hand it out once without an answer, so that
             # the project's own middlewares can exempt it.
             return self.project_may_exempt and not line.has_returned
-        now = time.time()
+        now = time.time()  # An answer is good until a time in seconds since the epoch.
         if answer.is_good(now):
             return True
+        # The sign of `order` tells only which request goes first (`QueuedRequest`).
         has_waited = abs(first.order) < site.waited_before and not answer.bars_for_now
         return has_waited and now < answer.given_at + SERVED_SECS
 
@@ -226,7 +236,9 @@ class Room:
             user_agent = self._identity.user_agent(request)
             self._need(site, user_agent)
             if site.answer is None and not site.is_sought:
-                # The site is new. If there is a good answer in memory, the request may go on.
+                # No request of the site waits. If there is a good answer in memory, the request may
+                # go on. `_settle` need not be called then: no other line can become ready by the
+                # answer, and no answer is sought, so the standing stays `OPEN`.
                 known = self._lookup.good_answer(origin, user_agent)
                 if known is not None and not known.bars_for_now:
                     site.answer = known
@@ -266,7 +278,6 @@ class Room:
         """Take requests that can go on out of the room, and yield them.
 
         This ends when the room has only `keep` usable requests left.
-
 
         In each line, the last request of the heap is taken first, because it is seldom urgent.
         """
@@ -335,7 +346,10 @@ class Room:
             self._queue(site, line[0].rank)
 
     def _settle(self, site: Site) -> None:
-        """Update the lines and the standing of `site`. Call this after each change of the site.
+        """Update the lines and the standing of `site`.
+
+        Call this after each change of the site's answer, of its `waiters`, or of how an answer is
+        sought, unless the crawl is closing. (A comment in `put` tells why `put` need not.)
 
         Requests that need not wait are released. If other requests wait, and no answer for them is
         sought, this method seeks one. Then it updates the standing of the site. It forgets the site
@@ -406,8 +420,8 @@ class Room:
         """Whether a request in the downloader waits for a better answer than its site has.
 
         If the robots.txt is unreachable, the request waits only if it is one of the first such
-        requests, up to a quarter of CONCURRENT_REQUESTS, and until its wait is over. All other
-        requests are forbidden.
+        requests, up to a quarter of CONCURRENT_REQUESTS, and until the first wait of its origin is
+        over. All other requests are forbidden. In a line, requests wait longer (`_waits_in_line`).
         """
         answer = site.answer
         if answer is None or not answer.is_waited_for(waiter.request):
@@ -565,9 +579,11 @@ class Room:
         pull_soon(self._crawler)
 
     def _take(self, site: Site, answer: CachedAnswer) -> None:
-        """Make `answer` the answer of `site`.
+        """Make `answer` the answer of `site`. After that, the caller must call `_settle`.
 
         If requests wait for a better answer, set the time at which the room looks again (`due_at`).
+        In this method, `site.standing` is still the standing before this answer, because `_settle`
+        comes later. It shows whether requests have waited for the answer.
         """
         now = time.monotonic()
         site.answer = answer

@@ -85,8 +85,9 @@ def is_unchecked_sitemap(request: Request) -> bool:
     The check finds out whether the crawl may read a sitemap file at this URL at all. For example, a
     sitemap file on a private host may not be read. Before the check, the request must not cause a
     fetch of a robots.txt. So the request does not wait, but goes on to the middlewares of
-    `sitemaps`. After they have checked its URL, the request comes back to wait. Most sitemaps are
-    checked when they are found, so their requests wait like requests for pages.
+    `sitemaps`. They check its URL. If its robots.txt is not known then, `process_request` of this
+    plugin's middleware for robots.txt sends the request back to wait. Most sitemaps are checked
+    when they are found, so their requests wait like requests for pages.
     """
     if SITEMAP not in request.meta or RETURNED in request.meta:
         return False
