@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-_INTERRUPTED = 130  # By convention, the exit status of a command that Ctrl-C has ended.
+_INTERRUPTED = 130  # by convention, the exit status after Ctrl-C
 
 try:
     from .commands.command import main

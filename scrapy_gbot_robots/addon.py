@@ -24,14 +24,14 @@ from .settings import GbotSettings, is_enabled, warn_of_mistakes
 from .sitemaps.discovery import SitemapDiscovery
 from .sitemaps.middlewares import SitemapDownloaderMiddleware, SitemapSpiderMiddleware
 
-# The path of Scrapy's own robots.txt middleware, as in DOWNLOADER_MIDDLEWARES_BASE.
+# The import path of Scrapy's own robots.txt middleware, as in DOWNLOADER_MIDDLEWARES_BASE.
 STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 POSITION = 100  # The position of Scrapy's robots.txt middleware in DOWNLOADER_MIDDLEWARES_BASE.
 
 # The components that the add-on enables. Each row has a setting of Scrapy, a class to add to this
 # setting, and the position of the class in it.
 COMPONENTS = (
-    ("EXTENSIONS", RobotsRecord, 0),  # This one does nothing unless GBOT_ROBOTS_RECORD is set.
+    ("EXTENSIONS", RobotsRecord, 0),  # does nothing unless GBOT_ROBOTS_RECORD is set
     ("EXTENSIONS", RobotsReport, 0),
     ("EXTENSIONS", SitemapDiscovery, 0),
     # PageRulesMiddleware does nothing unless GBOT_ROBOTS_PAGE_RULES is True.
@@ -53,9 +53,9 @@ class Addon:
     def update_settings(self, settings: BaseSettings) -> None:
         """Change `settings` so that the crawl uses the plugin.
 
-        The plugin's robots.txt middleware replaces Scrapy's. `SCHEDULER` is replaced by a subclass
-        of the same scheduler, in which requests wait until their robots.txt is known.
-        `ROBOTSTXT_OBEY` becomes True, unless the user has set it.
+        The plugin's robots.txt middleware replaces Scrapy's robots.txt middleware. The value of
+        `SCHEDULER` is replaced by a subclass of the same scheduler. In this subclass, requests wait
+        until their robots.txt is known. `ROBOTSTXT_OBEY` becomes True, unless the user has set it.
 
         With `GBOT_ROBOTS_ENABLED = False`, the plugin is not used. Components of the plugin in the
         project's settings are switched off, and Scrapy's middleware replaces the plugin's
@@ -83,17 +83,17 @@ class Addon:
                 "GBOT_ROBOTS_OVERRIDES, though the scrapy-gbot-robots add-on is on",
             )
         self._replace_middleware(settings)
-        # The plugin's middleware logs these warnings as well, but it may be off.
+        # The plugin's middleware also logs these warnings, but the middleware may be switched off.
         warn_of_mistakes(settings)
 
     @staticmethod
     def _leave_it_to_scrapy(settings: BaseSettings) -> None:
         """Switch off the components of the plugin that the project's settings contain.
 
-        Scrapy's robots.txt middleware replaces the plugin's middleware and its subclasses. If
-        `SCHEDULER` is a scheduler of the plugin, it is not changed, because it lets no request wait
-        if the plugin's middleware is off. One line in the log describes how the crawl obeys
-        robots.txt.
+        Scrapy's robots.txt middleware replaces the plugin's middleware and its subclasses. If the
+        value of `SCHEDULER` is a scheduler of the plugin, it is not changed, because this scheduler
+        lets no request wait if the plugin's middleware is off. One line in the log describes how
+        the crawl obeys robots.txt.
         """
         for setting, component, _ in COMPONENTS:
             places = settings.getdict(setting)
@@ -123,18 +123,21 @@ class Addon:
 
     @staticmethod
     def _replace_middleware(settings: BaseSettings) -> None:
-        """Replace Scrapy's robots.txt middleware by the plugin's, at the same position.
+        """Replace Scrapy's robots.txt middleware by the plugin's middleware, at the same position.
 
         If the project has a subclass of the plugin's middleware in `DOWNLOADER_MIDDLEWARES`, the
-        subclass is used. If the project has switched the plugin's middleware off, or if it has
-        switched Scrapy's middleware off and does not name the plugin's, a warning is logged.
+        subclass is used. In two cases a warning is logged: the project has switched the plugin's
+        middleware off; or it has switched Scrapy's middleware off and does not name a middleware of
+        the plugin.
         """
-        # The new value of DOWNLOADER_MIDDLEWARES.
+        # The value that the setting DOWNLOADER_MIDDLEWARES gets.
         middlewares: dict[Any, int | None] = {STOCK: None}
         position: int | None = POSITION  # The position of Scrapy's robots.txt middleware.
-        # The positions of the plugin's middleware and its subclasses. None means "switched off".
+        # The positions in DOWNLOADER_MIDDLEWARES of the plugin's middleware and of its subclasses.
+        # None means that the middleware is switched off.
         ours: list[int | None] = []
-        # The paths of those subclasses of Scrapy's middleware that do not derive from the plugin's.
+        # The import paths of the subclasses of Scrapy's `RobotsTxtMiddleware` in the project's
+        # settings. Subclasses of the plugin's middleware are not among them.
         others: list[str] = []
         for name, at in settings.getdict("DOWNLOADER_MIDDLEWARES").items():
             cls = _loaded(name)
@@ -172,7 +175,8 @@ class Addon:
 def _level_if_not_obeyed(settings: BaseSettings) -> int:
     """Return the level of the log line about a crawl whose ROBOTSTXT_OBEY is False."""
     if settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]:
-        return logging.INFO  # A spider's `custom_settings` set it, so it is not an oversight.
+        # The value False is from a spider's `custom_settings`, so the user has chosen it.
+        return logging.INFO
     return logging.WARNING
 
 
@@ -184,7 +188,7 @@ def _obedience(settings: BaseSettings) -> tuple[int, str]:
     if not settings.getbool("ROBOTSTXT_OBEY"):
         why = "because ROBOTSTXT_OBEY is not True"
         return _level_if_not_obeyed(settings), f"does not obey robots.txt, {why}"
-    # An older Scrapy has only `getwithbase`.
+    # In an older Scrapy, `Settings` has only the method `getwithbase`.
     with_base = getattr(settings, "get_component_priority_dict_with_base", settings.getwithbase)
     obeying: list[type] = []
     for name, at in with_base("DOWNLOADER_MIDDLEWARES").items():
@@ -201,7 +205,7 @@ def _obedience(settings: BaseSettings) -> tuple[int, str]:
 
 
 def _is_derived(component: object, cls: type) -> bool:
-    """Whether `component` is `cls` or a subclass of it."""
+    """Whether `component` is `cls` or a subclass of `cls`."""
     return isclass(component) and issubclass(component, cls)
 
 
@@ -214,7 +218,7 @@ def _keep_priority(settings: BaseSettings, name: str, value: object) -> None:
 
 
 def _loaded(name: Any) -> Any:
-    """Return the class whose path is `name`. If it cannot be imported, return `name`.
+    """Return the class whose path is `name`. If the class cannot be imported, return `name`.
 
     If the import fails, this function raises no exception, because Scrapy does not import a
     component that is switched off. If the component is on, Scrapy itself raises an exception later.

@@ -99,7 +99,7 @@ class TimeLimit:
             raise
         finally:
             self.lift()
-            # Python 3.10 has no `uncancel`.
+            # In Python 3.10, a task has no method `uncancel`.
             if self._is_over and hasattr(self._work, "uncancel"):
                 self._work.uncancel()
 
@@ -161,7 +161,7 @@ class OneThread:
         return await maybe_deferred_to_future(over)
 
     def _serve(self) -> None:
-        for call in iter(self._calls.get, None):  # `end` adds the None, which ends the loop.
+        for call in iter(self._calls.get, None):  # The None that `end` adds ends the loop.
             call()
             del call  # Otherwise the arguments would stay in memory until the next call.
 

@@ -100,11 +100,12 @@ class _IdleSlot(NamedTuple):
 
 _IDLE_SLOT: Any = _IdleSlot()
 _NO_SLOTS: dict[str, Any] = {}
-# The attributes of a download slot that the room (obeying/room.py) reads.
+# The attributes of a download slot that `Room` (obeying/room.py) reads, to find out whether the
+# slot can take one more request.
 _OF_A_SLOT = ("active", "queue", "delay", "concurrency")
 
-# The classes of Scrapy's queues that the room (obeying/room.py) can replace. The room returns
-# requests in the order in which these queues would return them.
+# The classes of Scrapy's queues that `Room` (obeying/room.py) can replace. A `Room` returns
+# requests in the order in which a queue of these classes would return them.
 _PRIORITY_QUEUES = (DownloaderAwarePriorityQueue, ScrapyPriorityQueue)
 _MEMORY_QUEUES = (FifoMemoryQueue, LifoMemoryQueue)
 
@@ -374,7 +375,7 @@ class Overhearing:
 
     @property
     def is_on_top(self) -> bool:
-        """Whether `send_catch_log` is this object's method, and not one that replaced it later."""
+        """Whether `send_catch_log` is this object's method, and no other code has replaced it."""
         return bool(self._signals.send_catch_log == self._overhear)
 
     def _overhear(self, signal: Any, **named: Any) -> list[tuple[Any, Any]]:
@@ -429,7 +430,7 @@ class DownloadSlots:
         return str(key(request))
 
     def of(self, key: str) -> Any:
-        """Return the slot with `key`.
+        """Return the download slot whose key is `key`.
 
         If this slot does not exist, or lacks an attribute, return an object that has the attributes
         of an idle slot without limits.
@@ -445,7 +446,7 @@ class DownloadSlots:
         return slot
 
     def make(self, key: str, request: Request) -> None:
-        """Create the slot of `request`, whose key is `key`, if it does not exist yet."""
+        """Create the download slot of `request`, with the key `key`, if it does not exist yet."""
         downloader = self._downloader()
         if isinstance(downloader, Downloader) and key not in self.by_key:
             getattr(downloader, "_get_slot", _do_nothing)(request)
@@ -590,11 +591,12 @@ def in_progress(crawler: Crawler) -> Container[Request] | None:
 
 
 def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
-    """Return the classes of the scheduler's inner queues; None if the room cannot replace them.
+    """Return the classes of the scheduler's inner queues, or None if `Room` cannot replace them.
 
-    The scheduler has a priority queue in memory, which consists of inner queues. The room can
-    replace the priority queue under three conditions: the priority queue and the inner queues are
-    of Scrapy's classes, the priority queue is empty, and there is no queue on disk.
+    The scheduler has a priority queue in memory, which consists of inner queues. A `Room`
+    (obeying/room.py) can replace the priority queue under three conditions: the priority queue and
+    the inner queues are of Scrapy's classes, the priority queue is empty, and there is no queue on
+    disk.
 
     Returns:
         The class of the inner queues, and the class of the inner queues for start requests. The
@@ -615,9 +617,9 @@ def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
 def count_held(requests: object, held: Mapping[str, int]) -> Collection[str]:
     """Make Scrapy's `DownloaderAwarePriorityQueue` count held requests as active downloads.
 
-    A request is held if it was taken from the queue and waits in the room. The queue always returns
-    a request of the slot with the fewest active downloads. After this call, it therefore prefers
-    slots with few held requests.
+    A request is held if it was taken from the queue and waits in the `Room` (obeying/room.py) until
+    its robots.txt is known. The queue always returns a request of the slot with the fewest active
+    downloads. After this call, it therefore prefers slots with few held requests.
 
     Args:
         requests: the queue of a scheduler.
@@ -822,9 +824,9 @@ class RobotsConnections:
         self._second_of = cache(self._made_again)
 
     def second(self, request: Request) -> Any:
-        """Return the second handler that should send `request`, or None.
+        """Return the second download handler that should send `request`, or None.
 
-        None means that the usual handler should send it.
+        None means that the usual download handler should send `request`.
         """
         return self._second_of(urlparse_cached(request).scheme)
 
@@ -888,6 +890,7 @@ def _download_handlers(crawler: Crawler) -> Any:
 
 
 def _engine_slot(crawler: Crawler) -> Any:
-    # The engine's slot has the scheduler, the requests in progress and more. Scrapy 2.19 has the
-    # public name `engine.scheduler`, but no public names for the rest.
+    # The attribute `_slot` of the engine is an object with the scheduler, the set of requests in
+    # progress and more. Scrapy 2.19 has the public name `engine.scheduler`, but no public names for
+    # the other attributes.
     return getattr(crawler.engine, "_slot", None)

@@ -52,7 +52,7 @@ or its link asks crawlers not to follow the link ("nofollow"). It has an effect 
 `GBOT_ROBOTS_PAGE_RULES`.
 """
 
-# The keys below are for the plugin's own classes.
+# Users do not need the following names. Only the plugin's own classes use them.
 
 # A flag in `response.flags`. If a spider requests a robots.txt that the crawl already has, the
 # plugin does not fetch the file again, and returns a response with this flag. The response has a
@@ -84,11 +84,12 @@ CHECKED = "_gbot_robots_checked"
 # middleware makes a new request from this request, for example for a redirect, the new request has
 # the keys, too. The keys are removed before the spider gets the response.
 #
-# The key for the User-Agent header or product token for which the request was first checked.
+# A meta key. The value is the User-Agent header, or the product token, for which the plugin has
+# checked the request for the first time.
 JUDGED_AS = "_gbot_robots_judged_as"
-# The key for the name of the download slot, if the user has not chosen the slot. The value "" means
-# that the downloader has not chosen the slot yet.
+# A meta key. The value is the name of the download slot of the request, if the user has not chosen
+# the slot. The value "" means that the downloader has not chosen the slot yet.
 OWN_SLOT = "_gbot_robots_slot"
-# The key for a dict that contains the user's values of all meta keys that the plugin has changed in
-# the request.
+# A meta key. The plugin changes the values of some meta keys that belong to the user. The value of
+# this key is a dict with the original values.
 OWN_META = "_gbot_robots_own_meta"

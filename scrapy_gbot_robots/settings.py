@@ -369,7 +369,7 @@ class GbotSettings:
 
     @classmethod
     def of(cls, settings: Words) -> GbotSettings:
-        """Return the plugin's settings that are in `settings`, with defaults for all others.
+        """Return the plugin's settings in `settings`, and the defaults of all other settings.
 
         Raises:
             ValueError: a setting has a wrong value. The message contains the name of the setting, a
@@ -399,8 +399,8 @@ class GbotSettings:
     def asked_as(self) -> UserAgent | None:
         """The user agent in `GBOT_ROBOTS_USER_AGENTS`; None if the setting is empty.
 
-        If it is None, the User-Agent header of each request decides which group of a robots.txt the
-        request obeys.
+        If the result is None, the User-Agent header of each request decides which group of a
+        robots.txt the request obeys.
         """
         if not self.user_agents:
             return None
@@ -410,7 +410,7 @@ class GbotSettings:
     def policy(self) -> Policy:
         """The `Policy` of the crawl, which is made from these settings.
 
-        It decides for how long a robots.txt is used, and what a failed fetch means.
+        The `Policy` decides for how long a robots.txt is used, and what a failed fetch means.
         """
         return Policy(
             self.unreachable,
@@ -423,7 +423,7 @@ class GbotSettings:
         """Return the parsed robots.txt, of which at most `max_bytes` bytes are read.
 
         Args:
-            body: the bytes of the robots.txt, without content codings.
+            body: the bytes of the robots.txt, after a content coding such as gzip was decoded.
             cut: True if `body` is only the beginning of what the server sent.
         """
         return RobotsTxt.parse(body, max_bytes=self.max_bytes, cut=cut)
@@ -501,9 +501,9 @@ class _Need(NamedTuple):
     example: str
 
 
-# The settings that need a second setting, by field name. With a storage of a user's own class, the
-# settings of Redis and SQLite may have an effect, because the class may read them. So no row
-# contains such a storage.
+# The settings that need a second setting, by field name. GBOT_ROBOTS_STORAGE may also be a class of
+# the user, which may read the settings of Redis and SQLite. So these settings count as useless only
+# with the storages of the plugin that do not read them.
 _NEEDS = {
     "page_rules_drop": _Need("page_rules", (False,), "True"),
     "purposes_action": _Need("purposes", ((),), '["train-ai"], for example'),

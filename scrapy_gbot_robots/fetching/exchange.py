@@ -91,19 +91,20 @@ AUTHORISED = "_auth_proxy"
 _NAMES = {
     Failure.DNS: "CannotResolveHostError DNSLookupError",
     Failure.REFUSED: "ConnectionRefusedError DownloadConnectionRefusedError ConnectError",
-    # ServerDisconnectedError is from aiohttp, ReadError from httpx. SSLEOFError and
-    # SSLZeroReturnError are from the module ssl, and are subclasses of SSLError.
+    # ServerDisconnectedError is an exception of aiohttp, and ReadError is an exception of httpx.
+    # SSLEOFError and SSLZeroReturnError are from the module ssl. They are subclasses of SSLError.
     Failure.RESET: "ConnectionLost ConnectionDone ConnectionResetError ConnectionAbortedError "
     "BrokenPipeError ServerDisconnectedError ReadError SSLEOFError SSLZeroReturnError",
     Failure.TIMEOUT: "DownloadTimeoutError TimeoutError TCPTimedOutError UserTimeoutError",
-    # InvalidBodyLengthError is from h2.
+    # InvalidBodyLengthError is an exception of the library h2.
     Failure.TRUNCATED: "ResponseDataLossError _DataLoss PotentialDataLoss InvalidBodyLengthError",
     Failure.CHUNKING: "_MalformedChunkedDataError",
     Failure.TLS: "SSLError VerificationError CertificateError OpenSSL.SSL.Error",
-    Failure.NO_HTTP2: "InvalidNegotiatedProtocol",  # This name is from Scrapy's HTTP/2 handler.
-    # ProtocolError is from h2, BadHttpMessage from aiohttp, RemoteProtocolError from httpx.
+    Failure.NO_HTTP2: "InvalidNegotiatedProtocol",  # an exception of Scrapy's HTTP/2 handler
+    # ProtocolError is an exception of h2, BadHttpMessage of aiohttp, and RemoteProtocolError of
+    # httpx.
     Failure.INVALID: "ParseError ProtocolError BadHttpMessage RemoteProtocolError",
-    # ClientHttpProxyError is from aiohttp, ProxyError from httpx.
+    # ClientHttpProxyError is an exception of aiohttp, and ProxyError is an exception of httpx.
     Failure.PROXY: "TunnelError ClientHttpProxyError ProxyError",
     Failure.CANCELLED: "DownloadCancelledError CancelledError",
     Failure.NO_HANDLER: "NotSupported UnsupportedURLSchemeError",
@@ -111,8 +112,8 @@ _NAMES = {
 _FAILURES: dict[str, Failure] = {}
 for _failure, _names in _NAMES.items():
     _FAILURES.update(dict.fromkeys(_names.split(), _failure))
-# For three kinds of failures, the exception that an errback gets if the download of a page ends in
-# such a failure. Up to Scrapy 2.14, these exceptions are classes of Twisted.
+# If the download of a page ends in one of these three failures, Scrapy passes this exception to the
+# errback of the page. Up to Scrapy 2.14, these exceptions are classes of Twisted.
 _SCRAPYS: dict[Failure, type[Exception]] = {
     Failure.DNS: getattr(exceptions, "CannotResolveHostError", twisted_errors.DNSLookupError),
     Failure.REFUSED: getattr(
@@ -120,8 +121,8 @@ _SCRAPYS: dict[Failure, type[Exception]] = {
     ),
     Failure.TIMEOUT: getattr(exceptions, "DownloadTimeoutError", twisted_errors.TimeoutError),
 }
-# The exceptions whose messages contain only the kind of failure and the URL. The outcome of the
-# fetch contains both of them anyway.
+# The names of exceptions whose messages need not be logged. These messages contain only the kind of
+# failure and the URL, and the outcome of the fetch contains both anyway.
 _REDUNDANT = {
     "ConnectionRefusedError",
     "DownloadConnectionRefusedError",
@@ -139,8 +140,8 @@ _NO_IPV6 = (
 # (RFC 7301 3.2). It comes only from Scrapy's HTTP/2 handler, because all other handlers also
 # offer HTTP/1.1.
 _NO_PROTOCOL = "no application protocol"
-# The failures that happen before there is a connection. If the request has a proxy, they mean that
-# the handler could not connect to the proxy.
+# The failures that happen before a connection is made. If a request with a proxy ends in one of
+# them, the download handler could not connect to the proxy.
 _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
 _AFTER_ACCEPTING = {Failure.TLS, Failure.RESET}
 _MOST_CAUSES = 10  # In a chain of exceptions (`__cause__`), only the first 10 are examined.
@@ -177,15 +178,15 @@ class Exchange:
         limit: int = MOST_DOWNLOADED,
     ) -> None:
         self.robots_request = robots_request  # the request as the fetcher made it
-        # The request as the download handler received it, after all middlewares have changed it;
-        # None if no request has reached the handler.
+        # The request as the download handler received it, after the middlewares may have changed
+        # it; None if no request has reached the handler.
         self.request: Request | None = None
         self.headers = Headers()  # all headers of the response
         self.secs_left = secs_left
         self.error: BaseException | None = None  # the exception of the handler or of a middleware
         # A description of `error` if a bug in a middleware has raised it (`fault_in`); else "".
         self.fault = ""
-        # Whether `goes_on` is certainly called for each signal of the download.
+        # True if `goes_on` is certainly called when the headers and each piece of the body arrive.
         self.gets_signals = False
         self._most_bytes = most_bytes
         self._limit = limit
@@ -200,9 +201,10 @@ class Exchange:
         self.headers_came = False
         # True if this exchange has stopped the download, so that the body is cut on purpose.
         self.stopped = False
-        # The response without its Content-Encoding (`keep_response`).
+        # The response, without its header Content-Encoding (see `keep_response`).
         self.response: Response | None = None
-        # The exception of the download handler. `error` may be an exception of a middleware.
+        # The exception of the download handler. In contrast, `error` may be an exception of a
+        # middleware.
         self._download_error: BaseException | None = None
         self._received = 0  # the number of bytes of the body
 
@@ -277,8 +279,8 @@ class Exchange:
     def keep_response(self, response: Response) -> None:
         """Keep `response` and a copy of its headers.
 
-        Then the header Content-Encoding is removed from `response`, so that no middleware decodes
-        the body. The copy still has this header.
+        The header Content-Encoding is then removed from `response`, so that no middleware decodes
+        the body. The copy of the headers still contains Content-Encoding.
         """
         self.response = response
         self.headers = response.headers.copy()
@@ -300,7 +302,7 @@ class Exchange:
 
     @property
     def exceeds_limit(self) -> bool:
-        """Whether the handler has cancelled the download because it would exceed the limit."""
+        """Whether the handler has cancelled the download because the body exceeds `limit`."""
         error = self._download_error
         if error is None or not self._limit or isinstance(error.__cause__, asyncio.CancelledError):
             return False
@@ -438,7 +440,7 @@ class Exchange:
             raise EOFError
         if self._lacks_declared_body(response):
             raise EOFError
-        # Some handlers decode only the transfer coding "chunked". If the server has used a
+        # Some download handlers decode only the transfer coding "chunked". If the server has used a
         # different one, for example gzip, the body is still encoded.
         transfer = _listed(self.headers, "Transfer-Encoding")
         if {name.strip() for name in transfer.split(",")} - {"", "chunked", "identity"}:
@@ -476,7 +478,7 @@ def _ftp_cause(error: BaseException) -> BaseException:
     """Return the exception inside `error` that contains the reply of an FTP server.
 
     If a server does not accept the login, Twisted puts a failure with the reply into the arguments
-    of another exception. If there is no exception inside, return `error`.
+    of another exception. If `error` contains no other exception, return `error`.
     """
     for _ in range(_MOST_CAUSES):
         inside = [arg.value for arg in error.args if isinstance(arg, TwistedFailure)]
@@ -553,8 +555,8 @@ def _failure_in(meanings: Sequence[Failure]) -> Failure:
     if Failure.PROXY in meanings:
         return Failure.PROXY
     # If a server accepts the connection, and then sends a TLS alert or closes the connection, some
-    # handlers raise the same exception as for a refused connection. Only the cause of the exception
-    # shows the difference.
+    # handlers raise the same exception as for a refused connection. Only the `__cause__` of the
+    # exception shows that there was a connection.
     if first is Failure.REFUSED:
         return next(filter(_AFTER_ACCEPTING.__contains__, meanings), first)
     return first

@@ -139,7 +139,8 @@ class Fetcher:
         self._sees_downloads: bool | None = None
         self._private_redirects = 0
         self._has_warned_of_limit = False
-        # Of each class of exceptions that middlewares raise, only the first exception is logged.
+        # The classes of the exceptions of middlewares that were logged. Only the first exception of
+        # each class is logged.
         self._logged_faults: set[type] = set()
 
     def make_robots_request(self, url: str, request: Request | None) -> Request:
@@ -212,7 +213,7 @@ class Fetcher:
         """Return the URL to which the robots.txt redirects, or the outcome of the fetch.
 
         Args:
-            exchange: the finished exchange for the last URL of `trail`.
+            exchange: the finished `Exchange` for the last URL of `trail`.
             trail: the URLs that were requested so far: the URL of the robots.txt, then the target
                 of each redirect.
         """
@@ -274,7 +275,7 @@ class Fetcher:
     async def _ask(
         self, url: str, origin: Origin, request: Request | None, secs_left: float
     ) -> Exchange:
-        """Request `url` for the robots.txt of `origin`, and return the finished exchange.
+        """Request `url` for the robots.txt of `origin`, and return the finished `Exchange`.
 
         In three cases, `url` is requested a second time:
 
@@ -282,13 +283,13 @@ class Fetcher:
            the project.
         2. The headers arrive, but the body does not arrive completely. Then the download handler
            raises an exception, and the status is lost. The second request stops as soon as the
-           headers have arrived. If the status is not 2xx, it decides without the body (Google's
-           page, "HTTP status codes"). The second request takes at most half of `secs_left`, so
-           that a chain of redirects with such bodies comes to an end.
+           headers have arrived. If the status is not 2xx, the outcome does not depend on the body
+           (Google's page, "HTTP status codes"). The second request takes at most half of
+           `secs_left`, so that a chain of redirects with such bodies comes to an end.
         3. The Content-Length is greater than the limit MOST_DOWNLOADED, and the download handler
            has cancelled the download before this plugin could remove the limit. The second request
-           has no limit, because the exchange stops the download. It is sent only if the plugin will
-           certainly get the signals of the download, which the exchange needs for that.
+           has no limit, because the `Exchange` stops the download. It is sent only if the plugin
+           will certainly get the signals of the download, which the `Exchange` needs to stop it.
         """
         send = partial(self._send, url, origin, request)
         exchange = await send(secs_left, self._settings.max_bytes)
@@ -315,7 +316,7 @@ class Fetcher:
         *,
         limit: int = MOST_DOWNLOADED,
     ) -> Exchange:
-        """Send a request for `url` through Scrapy's engine, and return its exchange.
+        """Send a request for `url` through Scrapy's engine, and return its `Exchange`.
 
         When this method returns, the exchange contains the response, or the exception in which the
         request has ended.
@@ -366,7 +367,7 @@ class Fetcher:
         except (Exception, asyncio.CancelledError) as error:
             is_cancelled = isinstance(error, (CancelledError, asyncio.CancelledError))
             # While the crawl closes, the plugin cancels its fetches. At any other time, only this
-            # download was cancelled, and that counts as a failed fetch.
+            # download was cancelled, and a cancelled download counts as a failed fetch.
             if is_cancelled and is_closing(self._crawler):
                 raise
             exchange.error = error
@@ -374,8 +375,8 @@ class Fetcher:
                 exchange.fault = exchange.fault_in(error)
         finally:
             self._places.release()
-            # The user's code may keep the request. The request should not keep the exchange, and
-            # with it the body of the response, in memory.
+            # The user's code may keep the request. So the `Exchange` is removed from its meta.
+            # Otherwise the body of the response would stay in memory, too.
             robots_request.meta.pop(LISTENER, None)
             # Handlers of the signal `robotstxt_served` get this request, and may write it to a
             # file. So it must not contain passwords.
@@ -434,7 +435,7 @@ class Fetcher:
         If `at_home` is true, the request keeps its own credentials. If it has none, it gets the
         credentials from Scrapy's HTTPAUTH settings. Each header in CREDENTIALS and NEVER_SENT that
         must have no value is set to an empty list, so that no middleware adds the header. The
-        exchange removes the empty headers before it sends the request.
+        `Exchange` of the request removes the empty headers before it sends the request.
 
         Args:
             robots_request: the request. Its headers are changed.
@@ -454,8 +455,8 @@ class Fetcher:
     async def _send_now(self, send: Send, request: Request) -> Response:
         """Send a request of the crawl to its download handler, and return the response.
 
-        The downloader calls this method for all requests. A request for a robots.txt is sent by its
-        exchange.
+        The downloader calls this method for all requests. If a request is for a robots.txt, the
+        `Exchange` in its meta sends it.
         """
         exchange = request.meta.get(LISTENER)
         if not isinstance(exchange, Exchange):
@@ -463,8 +464,9 @@ class Fetcher:
         second = self._connections.second(request)
         if second is not None:
             send = second.download_request
-            # A second handler always signals the headers, but only after it has compared the limit
-            # with the Content-Length.
+            # The second download handler (`RobotsConnections`) always sends a signal when the
+            # headers arrive. But it sends the signal only after it has compared the Content-Length
+            # with the limit `download_maxsize`.
             exchange.gets_signals = self._overhearing.is_on_top
         return await exchange.sent(send, request)
 

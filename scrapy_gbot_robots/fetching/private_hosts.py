@@ -32,9 +32,9 @@ from ..core.urls import Origin
 _SUFFIXES = (".localhost", ".localdomain", ".local", ".internal", ".home.arpa")
 # The networks of IPv6 addresses whose last 32 bits are an IPv4 address.
 _WITH_IPV4_AT_THE_END = (
-    IPv6Network("::/96"),  # RFC 4291 2.5.5.1
+    IPv6Network("::/96"),  # RFC 4291 2.5.5.1 (IPv4-compatible)
     IPv6Network("64:ff9b::/96"),  # RFC 6052 (NAT64)
-    IPv6Network("::ffff:0:0/96"),  # RFC 4291 2.5.5.2
+    IPv6Network("::ffff:0:0/96"),  # RFC 4291 2.5.5.2 (IPv4-mapped)
     IPv6Network("::ffff:0:0:0/96"),  # RFC 2765 (SIIT)
 )
 # Private networks that some versions of Python's `ipaddress` treat as public.
@@ -142,10 +142,9 @@ async def leads_inside(url: str, found_at: str) -> bool:
 
 
 async def _are_private(host: str) -> list[bool]:
-    """Look up the IP addresses of `host`, and return a list that contains a bool for each of them.
+    """Look up the IP addresses of `host`, and return for each of them whether it is private.
 
-    It is True for a private address, and False for a public address. If `host` does not resolve,
-    the list is empty.
+    If `host` does not resolve, the list is empty.
     """
     by_text = is_private(host)
     if by_text is not None:

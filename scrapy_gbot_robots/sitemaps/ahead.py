@@ -36,7 +36,7 @@ class PagesAhead:
         self._crawler = crawler
         self._slots = DownloadSlots(crawler)
         self._most = most
-        self._files: dict[str, set[int]] = {}  # the files that wait, by the key of the slot
+        self._files: dict[str, set[int]] = {}  # numbers of waiting files, by slot key
         # The last file that was read further although many pages were waiting, and the time at
         # which it was read further (see `_goes_on_anyway`).
         self._went_on = (0, float("-inf"))
@@ -75,8 +75,9 @@ class PagesAhead:
         """Whether `file`, which is one of the `files` that wait for a slot, may be read further.
 
         While the total size of the bodies in memory is above Scrapy's limit, Scrapy downloads
-        nothing, so the number of waiting pages does not become smaller. One file then goes on
-        although many pages wait, because its body leaves memory when it has been read.
+        nothing, so the number of waiting pages does not become smaller. Then one file is read
+        further although many pages wait, because the memory of its body is freed when the file has
+        been read to its end.
         """
         if is_backed_out(self._crawler) and self._goes_on_anyway(file):
             return True
@@ -85,8 +86,8 @@ class PagesAhead:
     def _goes_on_anyway(self, file: int) -> bool:
         """Whether `file` is the one file that is read further although many pages wait.
 
-        A file that was chosen for this keeps being read further. But if it has not called `wait`
-        within BACK_SECS, the waiting file that was begun first is chosen instead.
+        A file that was chosen for this stays chosen. But if `wait` is not called for this file
+        within BACK_SECS seconds, the waiting file that was begun first is chosen instead.
         """
         now = time.monotonic()
         last, at = self._went_on

@@ -4,10 +4,10 @@ To *feed* a spider means that the plugin schedules requests for sitemaps which t
 has not made. The responses go to the spider's method that reads sitemaps.
 
 Whenever the crawl gets a robots.txt, the plugin sends the signal `robotstxt_known`. The extension
-`SitemapDiscovery` handles this signal. Its `SitemapFeed` reads the Sitemap lines, sends the signal
-`sitemap_found` for each new sitemap, and schedules the request for the sitemap. Scrapy's duplicate
-filter ensures that each sitemap is requested only once, even if the crawl is resumed from a JOBDIR,
-or if several processes share the queue of requests.
+`SitemapDiscovery` handles this signal. The `SitemapFeed` of the extension reads the Sitemap lines,
+sends the signal `sitemap_found` for each new sitemap, and schedules the request for the sitemap.
+Scrapy's duplicate filter ensures that each sitemap is requested only once, even if the crawl is
+resumed from a JOBDIR, or if several processes share the queue of requests.
 Source: the section "sitemap" of Google's robots.txt specification.
 """
 
@@ -100,8 +100,8 @@ class SitemapDiscovery:
 class SitemapFeed:
     """Chooses sitemaps from the robots.txt files of one crawl, and schedules requests for them.
 
-    A crawl has one feed. If the spider is a `RobotsSitemapSpider`, the spider uses the feed. In any
-    other crawl, `SitemapDiscovery` uses it.
+    A crawl has one `SitemapFeed`. If the spider is a `RobotsSitemapSpider`, the spider uses the
+    `SitemapFeed`. In any other crawl, the extension `SitemapDiscovery` uses it.
 
     Args:
         crawler: the crawl. If its spider has a method `sitemap_found`, this method becomes a
@@ -113,9 +113,9 @@ class SitemapFeed:
         check: the object that checks the URLs of sitemaps.
         chosen: the URLs of the sitemaps that the crawl may request, by the URL of the robots.txt
             that lists them. The robots.txt that was read first comes first.
-        request_meta: the meta of all requests for sitemaps.
-        leads_on: True when the crawl has requested a sitemap or a page. It stays False while it
-            requests only robots.txt files.
+        request_meta: the meta that every request for a sitemap gets.
+        leads_on: True if the crawl has requested a sitemap or a page; False if it has requested
+            nothing but robots.txt files.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
@@ -157,9 +157,9 @@ class SitemapFeed:
     def home(self) -> Mapping[Origin, None]:
         """The origins of the spider's `start_urls`.
 
-        If the spider has no `start_urls`, they are the https origins of its `allowed_domains`, such
-        as "https://example.com". If the spider has no start requests, the crawl starts with the
-        robots.txt files of these origins, in this order.
+        If the spider has no `start_urls`, the result contains the https origins of its
+        `allowed_domains`, such as "https://example.com". If the spider has no start requests, the
+        crawl starts with the robots.txt files of these origins, in this order.
 
         Raises:
             ValueError: the spider's `start_urls` contain an invalid URL, or its `allowed_domains`
@@ -195,9 +195,10 @@ class SitemapFeed:
         """Feed the sitemaps in a robots.txt to the spider, or only send `sitemap_found` for them.
 
         To feed a sitemap means to schedule a request for it; the spider then reads the response.
-        Two conditions must be true: these sitemaps are for the spider (`_is_for_the_spider`), and
-        sitemaps are fed to it at all (`is_open`). If only the second condition is false, the stat
-        `not_fed` counts the sitemaps that are not in the spider's `sitemap_urls`.
+        The sitemaps are fed under two conditions. The first is that the spider needs the sitemaps
+        of this robots.txt (`_is_for_the_spider`). The second is that sitemaps are fed in this crawl
+        at all (`is_open`). If only the second condition is false, the stat `not_fed` counts the
+        sitemaps that are not in the spider's `sitemap_urls`.
         """
         is_for_the_spider = self._is_for_the_spider(origin, request)
         is_fed = is_for_the_spider and self.is_open
@@ -218,16 +219,16 @@ class SitemapFeed:
             logger.info(_NOTHING_FED)
 
     def _is_for_the_spider(self, origin: Origin, request: Request) -> bool:
-        """Return whether the sitemaps that the robots.txt of `origin` lists are for the spider.
+        """Return whether the spider needs the sitemaps in the robots.txt of `origin`.
 
         1. If the spider's own code requests and reads this robots.txt, the result is False, because
-           the spider needs no help.
+           its code gets the sitemaps from the robots.txt without the plugin.
         2. If the spider has `allowed_domains`, the result is True if the host of `origin` is in one
            of these domains.
         3. If the spider has no `allowed_domains`, the result is usually True. But a robots.txt may
            list a sitemap on a different host, and then the crawl needs the robots.txt of that host,
-           too. For this second robots.txt, the result is True only if the crawl starts at its host
-           (`home`).
+           too. For the robots.txt of that host, the result is True only if the crawl starts at the
+           host (`home`).
 
         Args:
             origin: the origin of the robots.txt.
@@ -249,7 +250,7 @@ class SitemapFeed:
     async def take(
         self, origin: Origin, robotstxt: RobotsTxt, *, is_fed: bool
     ) -> list[FoundSitemap]:
-        """Choose sitemaps from the robots.txt of `origin`, and return the new ones.
+        """Choose sitemaps from the robots.txt of `origin`, and request them if `is_fed` is true.
 
         Sitemaps that are skipped are counted only if `is_fed` is true, or if GBOT_ROBOTS_SITEMAPS
         is "collect". Otherwise the user is probably not interested in sitemaps.
@@ -258,7 +259,10 @@ class SitemapFeed:
             origin: the origin of the robots.txt.
             robotstxt: the parsed robots.txt.
             is_fed: True if requests for the new sitemaps should be scheduled. If it is False, only
-                the signal `sitemap_found` is sent for each of them.
+                the signal `sitemap_found` is sent for each new sitemap.
+
+        Returns:
+            The sitemaps that no earlier call has chosen.
         """
         is_wanted = is_fed or self._mode == "collect"
         new, _ = await self.choose(origin, robotstxt, is_wanted=is_wanted)
@@ -279,7 +283,7 @@ class SitemapFeed:
             origin: the origin of the robots.txt.
             robotstxt: the parsed robots.txt.
             is_wanted: whether the sitemaps that are skipped are counted in the stats. If so, the
-                first call for a robots.txt also logs them.
+                first call for a robots.txt also writes their number to the log.
 
         Returns:
             Two values. The first is a list of the sitemaps that no earlier call has chosen. The
@@ -327,7 +331,7 @@ class SitemapFeed:
 
         Raises:
             Skipped: the spider's `sitemap_follow` or a handler of the signal excludes the sitemap.
-                It was counted as skipped.
+                A stat has already counted the sitemap as skipped.
         """
         engine: Any = self._crawler.engine
         try:

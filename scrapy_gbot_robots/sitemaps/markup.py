@@ -14,16 +14,17 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-# The greatest length of a tag in characters. A value has the same limit, before its entities are
-# replaced.
+# The greatest length of a tag in characters. A value (the text of an element, for example) that is
+# longer before its entities are replaced is not used.
 MOST_KEPT = 2**16
 # This character (U+FFFD) replaces characters that XML does not allow. No valid URL contains it.
 SPOILT = "\ufffd"
-# Characters that XML does not allow (XML 1.0, 2.2), and DEL.
+# Matches a character that XML does not allow (XML 1.0, 2.2), or DEL (U+007F).
 NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
-# CDATA sections, comments, processing instructions and declarations. Inside such a section, nothing
-# is a tag. Each key is the beginning of a section without its "<", and each value is its end.
+# The marks of CDATA sections, comments, processing instructions and declarations. Inside these
+# sections, nothing is a tag. Each key is the beginning of a section without the "<", and the value
+# is the end of the section.
 _CDATA = "![CDATA["
 _VERBATIM = {_CDATA: "]]>", "!--": "-->", "?": "?>", "!": ">"}
 # Matches a tag (group 2 is its content), or the beginning of a section in _VERBATIM (group 1).
@@ -58,7 +59,7 @@ class Tag(NamedTuple):
 
     @property
     def is_end(self) -> bool:
-        """Whether this is an end tag."""
+        """Whether the tag is an end tag, such as `</loc>`."""
         return self.name.startswith("/")
 
     def attributes(self) -> Attributes:
@@ -74,7 +75,7 @@ class Markup:
     """Takes the text of an XML file in pieces, and yields its tags.
 
     While `is_between_tags` is True, the caller may also read a part of `text` itself. It must then
-    move `at` behind the characters that it has read.
+    move `at` past the characters that it has read.
 
     Attributes:
         text: the last part of the text that was fed. The characters before `at` have been read.
@@ -103,7 +104,7 @@ class Markup:
         """Yield the complete tags in the pieces that were fed.
 
         An incomplete tag at the end is kept for the next call. All text before the next tag is kept
-        in memory. So the caller must stop feeding pieces if no tag comes for too long.
+        in memory. So the caller must stop feeding pieces if many pieces contain no tag.
         """
         while not self._inside or self._reads_verbatim():
             mark = _MARKUP.search(self.text, self.at)
@@ -134,7 +135,8 @@ class Markup:
     def _take_text(self, end: int) -> None:
         """Read the text up to the index `end`.
 
-        If the text contains "<", which XML does not allow in a text, `SPOILT` replaces the text.
+        XML does not allow "<" in a text. If the text contains one, the text is replaced by
+        `SPOILT`, a character that no valid URL contains.
         """
         text = self.text[self.at : end]
         if "<" in text:
@@ -190,8 +192,8 @@ class Markup:
 def unescaped(text: str) -> str:
     """Return `text` in which the entities of XML and the character references are replaced.
 
-    For example, "&amp;" and "&#38;" are replaced by "&". Every other ampersand is left as it is. If
-    a reference stands for a character that XML does not allow, `SPOILT` replaces it.
+    For example, "&amp;" and "&#38;" are replaced by "&". Every other ampersand is left as it is. A
+    reference to a character that XML does not allow is replaced by `SPOILT` (U+FFFD).
     """
     if "&" not in text:
         return text

@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 
 
 class _SitemapSkipped(IgnoreRequest):
-    """Raised for a sitemap that is skipped because of its URL. It has already been counted."""
+    """Raised for a sitemap that is skipped because of its URL. A stat has already counted it."""
 
 
 async def check_request(request: Request, check: UrlCheck, timeout_secs: float) -> None:
@@ -57,7 +57,7 @@ async def check_request(request: Request, check: UrlCheck, timeout_secs: float) 
 
     Args:
         request: the request. `meta.SITEMAP` in its meta shows which file lists the sitemap.
-        check: how the crawl checks URLs.
+        check: the `UrlCheck` of the crawl.
         timeout_secs: how many seconds the look-up of a host may take.
 
     Raises:
@@ -73,7 +73,7 @@ async def check_request(request: Request, check: UrlCheck, timeout_secs: float) 
         return
     try:
         is_inside = await within(timeout_secs, leads_inside(request.url, finder))
-    except TimeoutError:  # The address is still not known, so it may be private.
+    except TimeoutError:  # The IP address is not known, so it may be private.
         is_inside = True
     if is_inside:
         raise Skipped("skipped/private", request.url)
@@ -116,8 +116,9 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
 
         Without start requests, the crawl would end at once. So the middleware yields a request for
         the robots.txt of each host in the spider's `start_urls`. If the spider has no `start_urls`,
-        it requests the robots.txt of each of its `allowed_domains` by https. It does so only if the
-        sitemaps that the plugin finds are fed to the spider.
+        it requests the robots.txt of each of its `allowed_domains` by https. The middleware adds no
+        requests if the plugin does not schedule requests for the sitemaps that these robots.txt
+        files list (`SitemapFeed.is_open`).
         """
         has_requests = False
         async for output in start:
@@ -145,9 +146,9 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         If the crawl must not follow the URL of the request, the URL is counted and logged, and the
         result is None. Otherwise the result is the request.
 
-        If the request is for a sitemap, the URL of the file that lists the sitemap is added to its
-        meta. If that file is a robots.txt, or a sitemap index on the same host, the spider's
-        `allowed_domains` do not apply to the sitemap.
+        If the request is for a sitemap, the URL of the file that lists the sitemap is added to the
+        meta of the request. If that file is a robots.txt, or a sitemap index on the same host, the
+        spider's `allowed_domains` do not apply to the sitemap.
 
         If `response` is not a sitemap or a robots.txt, the request is returned unchanged.
         """
@@ -165,7 +166,8 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
             if is_sitemap:
                 request.meta[SITEMAP] = source = check.below(request.url, response)
                 check.note_checked(request, response.url)
-                # Source: sitemaps.org, "Sitemap index files".
+                # A sitemap index should list only sitemaps on its own host (sitemaps.org, "Sitemap
+                # index files"). So `allowed_domains` apply to a sitemap on a different host.
                 if not source["level"] or origin.host == Origin.of(response.url).host:
                     request.meta.setdefault("allow_offsite", True)
         except Skipped as skipped:
@@ -277,7 +279,7 @@ class SitemapDownloaderMiddleware:
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Count a sitemap that is forbidden or could not be fetched.
 
-        It is counted if a robots.txt or a sitemap index lists it.
+        The sitemap is counted only if a robots.txt or a sitemap index lists it.
         """
         if _is_fed_or_of_an_index(request):
             if isinstance(exception, ForbiddenByRobotsTxt):
@@ -287,7 +289,7 @@ class SitemapDownloaderMiddleware:
 
 
 def _is_fed_or_of_an_index(request: Request) -> bool:
-    """Return whether the request is for a sitemap that a robots.txt or a sitemap index lists.
+    """Return whether `request` is for a sitemap that a robots.txt or a sitemap index lists.
 
     For a sitemap in a robots.txt, the result is True only if the plugin has found the sitemap, and
     False if the spider itself has found it. It is also False for a sitemap whose URL is a guess

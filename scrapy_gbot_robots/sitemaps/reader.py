@@ -47,7 +47,8 @@ _MOST_BARREN = 2**20
 _PIECE = 4_096  # The size of a piece in bytes. Reading a piece takes about a millisecond.
 # Reading this number of tags takes about a millisecond. Then the reader lets the reactor run.
 _TURN_TAGS = 256
-# The charset and the root element must be in the first bytes of a file, up to this number.
+# The reader looks for the charset and the root element of a file only in the first bytes of the
+# file. This is the number of these bytes.
 _HEAD = 8_192
 _GZIP = b"\x1f\x8b"
 _ZIPPED_PIECE = 65_536  # A gzipped file is unpacked in pieces of this size in bytes.
@@ -59,7 +60,7 @@ _MOST_PIECES = 3_200
 # The charsets that a file may declare, as beginnings of the names of Python's codecs. All of them
 # are compatible with ASCII. With any other codec, such as UTF-7, harmless text could become markup.
 _CHARSETS = tuple("utf-8 ascii iso8859 cp125 koi8 gb big5 shift_jis cp932 euc cp949".split())
-_MARK = "\ufeff"  # The byte order mark after decoding.
+_MARK = "\ufeff"  # The byte order mark, as a character of decoded text.
 _ABSOLUTE = re.compile(
     rf"(?=.{{,{MOST_URL_CHARS}}}\Z)https?://[^\s/?#{SPOILT}][^\s{SPOILT}]*", re.IGNORECASE
 )
@@ -92,14 +93,15 @@ _DATE = re.compile(
 # "lastmod", "alternate" (a list of URLs) and the names of other elements, if the file has them.
 SitemapEntry: TypeAlias = dict[str, Any]
 Entries: TypeAlias = Iterator[SitemapEntry | None]
-# The elements that a format defines, as a dict. Its keys are the names of the elements that are
-# entries. Each value is a dict from the names of the child elements to the keys in `SitemapEntry`,
-# for example {"link": "loc"}.
+# The elements that a format of sitemaps defines, as a dict. The keys are the names of the elements
+# that are entries. Each value is a dict from the names of the child elements to the keys in
+# `SitemapEntry`, for example {"link": "loc"}.
 Kinds: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
-# The `Kinds` of each format, by the name of its root element in lower case. A child element must
-# have the same namespace prefix as its entry. One file may list both sitemaps and pages.
+# The elements of each format of sitemaps. A key is the name of the root element in lower case, and
+# the value is the `Kinds` of the format. A child element must have the same namespace prefix as its
+# entry. One file may list both sitemaps and pages.
 _LISTED = {name: name for name in ("loc", "lastmod", "changefreq", "priority")}
 _OF_SITEMAPS = {"url": _LISTED, "sitemap": _LISTED}
 _OF_RSS = {"item": {"link": "loc", "pubdate": "lastmod", "dc:date": "lastmod", "guid": "guid"}}
@@ -121,7 +123,7 @@ _TAKEN = frozenset({"loc", "lastmod", "link", "alternate"})
 # character, so there is little backtracking.
 _SPACE = r"\s{0,64}"
 _VALUE = rf"[^<{SPOILT}]{{0,8191}}"
-_DATE_OR_WORD = rf"[^<&{SPOILT}]{{0,64}}"  # a value without entities
+_DATE_OR_WORD = rf"[^<&{SPOILT}]{{0,64}}"  # matches a value that contains no entities
 # Matches a URL that contains no entities and needs no further check.
 _PLAIN_URL = r"https?://[\w.:-]{1,255}/[!$%'-;=?-Z_a-z~]{0,2000}"
 _PLAIN_CHILD = re.compile(
@@ -226,9 +228,9 @@ class SitemapReader:
                     self.trouble = f'it is not a sitemap; it begins with "{shown(head, 40)}"'
 
     def _limited(self, pieces: Pieces) -> Pieces:
-        """Yield the first `MAX_BYTES` bytes. If there are more bytes, set `trouble`.
+        """Yield the first `MAX_BYTES` bytes of a file. If it has more bytes, set `trouble`.
 
-        If `pieces` cannot be unpacked to the end, also set `trouble`.
+        `trouble` is also set if a gzipped file cannot be unpacked to its end.
         """
         left = MAX_BYTES
         try:
@@ -458,7 +460,7 @@ class _Entry:
             self._child = None
 
     def _key_of(self, element: Tag) -> str:
-        """Return the key in `values` for an element; "" if the format does not define the element.
+        """Return the key in `values` for an element, or "" if the format does not define it.
 
         If the namespace prefixes of the element and of the entry differ, the element is looked up
         by its name with the prefix, such as "dc:date".
@@ -597,7 +599,7 @@ def _usable(text: str) -> str:
 
 
 def _cut(pieces: Iterable[bytes], size: int = _PIECE) -> Pieces:
-    """Yield the same bytes in pieces of at most `size` bytes."""
+    """Yield the bytes of `pieces` in pieces of at most `size` bytes."""
     for piece in pieces:
         for start in range(0, len(piece), size):
             yield piece[start : start + size]
@@ -609,7 +611,7 @@ def _bounded(pieces: Pieces) -> Pieces:
     Without this limit, a file of many empty gzip members would take a long time to unpack.
 
     Raises:
-        EOFError: there are more pieces.
+        EOFError: there are more than `_MOST_PIECES` pieces.
     """
     for number, piece in enumerate(pieces):
         if number == _MOST_PIECES:

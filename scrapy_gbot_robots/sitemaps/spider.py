@@ -186,17 +186,19 @@ class RobotsSitemapSpider(SitemapSpider):
         return spider
 
     async def _spider_opened(self) -> None:
-        """Set the attributes that need the settings: the feed, the size limit and the scope."""
+        """Set the attributes that depend on the settings of the crawl."""
         self._gbot = GbotSettings.of(self.settings)
-        # If the crawl does not use the add-on, nothing else has logged these warnings.
+        # The add-on has already logged these warnings, but the crawl may not use the add-on. A
+        # second call logs nothing.
         warn_of_mistakes(self.settings)
         self._ahead = PagesAhead(self.crawler, self._gbot.sitemaps_ahead)
         discovery = self.crawler.get_extension(SitemapDiscovery)
         if discovery is None:  # GBOT_ROBOTS_SITEMAPS is "off", or the add-on is not used.
             discovery = SitemapDiscovery(self.crawler, self._gbot)
         self._feed = discovery.feed
-        # The feed uses the same dict `request_meta` for its own requests for sitemaps. So the size
-        # limit, which is set below, applies to these requests as well.
+        # The feed uses the same dict `request_meta` for its own requests for sitemaps. So the
+        # greatest size of a sitemap (`download_maxsize`), which is set below, applies to these
+        # requests as well.
         self._meta = self._feed.request_meta
         of_project = self.settings.getint("DOWNLOAD_MAXSIZE") or MOST_DOWNLOADED
         self._meta["download_maxsize"] = min(of_project, MOST_DOWNLOADED)
@@ -241,7 +243,7 @@ class RobotsSitemapSpider(SitemapSpider):
         add_to_stat(self.crawler, f"entries/{fate}", request.meta.pop(UNCOUNTED, False))
 
     def _names(self) -> Iterator[str]:
-        """Yield the URLs of robots.txt files in `sitemap_urls`, then the hosts of the user."""
+        """Yield the URLs of robots.txt files in `sitemap_urls`, then the hosts the user gave."""
         yield from filter(origin_of_robots_txt, self.sitemap_urls)
         yield from given_in(self.hosts, self.hosts_file)
 
@@ -254,8 +256,8 @@ class RobotsSitemapSpider(SitemapSpider):
             if origin_of_robots_txt(url) is None:
                 yield Request(url, self._parse_sitemap, meta={**self._meta})
         for text in self._names():
-            # If the crawl is idle, no response will come, and no host will be removed from
-            # `_asked`. So there is nothing to wait for.
+            # `_asked` contains the hosts whose robots.txt has not arrived yet. If the crawl is
+            # idle, no response will come, so the loop must not wait until `_asked` becomes smaller.
             while len(self._asked) >= _MOST_ASKED and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
             self._asked.add(text)
@@ -300,13 +302,13 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> AsyncIterator[Request]:
         """Schedule the sitemaps that the robots.txt of a host lists.
 
-        If the robots.txt lists no sitemaps, yield the request for the first guess. If it means full
-        disallow, so that nothing may be crawled, the host is counted as denied. If the server has
-        failed, the host is counted as unreachable.
+        If the robots.txt lists no sitemaps, yield the request for the first path in
+        `sitemap_guess`. If the robots.txt means full disallow, so that nothing may be crawled, the
+        host is counted as denied. If the server has failed, the host is counted as unreachable.
 
-        A response that the plugin's middleware has made has the flag `ANSWERED`. It has a second
-        flag, which may be "full disallow". If the crawl does not use the middleware, the status
-        code decides.
+        If the plugin's middleware has made the response, the response has the flag `ANSWERED`, and
+        a second flag, which may be "full disallow". If the crawl does not use the middleware, the
+        status code decides.
         """
         origin = Origin.of(response.url)
         has_failed = response.status in _TROUBLE
@@ -338,8 +340,9 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> Iterator[Request]:
         """Schedule the request for a sitemap that the robots.txt of a host lists.
 
-        The user's code may skip the sitemap, or replace its request by a different one. Then the
-        spider does not get the response, and this method records the fate of the sitemap.
+        The user's code may skip the sitemap, or replace its request by a different one. In both
+        cases the spider does not get the response for the sitemap. So this method records the fate
+        of the sitemap.
 
         Args:
             sitemap: the sitemap.
@@ -374,8 +377,8 @@ class RobotsSitemapSpider(SitemapSpider):
 
         If this is the first sitemap of its host that has entries, the host is counted as "listed".
         If this is the last sitemap of the host, and none of the host's sitemaps has entries, yield
-        the request for the first guess. After the last sitemap, it is also yielded if `is_partial`
-        is true.
+        the request for the first guess, which is a path of `sitemap_guess`. If `is_partial` is
+        true, this request is yielded after the last sitemap in any case.
 
         Args:
             fate: `_FOUND`, or the reason why the sitemap lists nothing.
@@ -456,7 +459,7 @@ class RobotsSitemapSpider(SitemapSpider):
         guessed: Mapping[str, str],
         left: Sequence[str],
     ) -> Iterator[Request]:
-        """Yield the request for the next guess.
+        """Yield the request for the next guess, which is a path of `sitemap_guess`.
 
         If no guess is left, and the robots.txt lists no sitemap that has entries, the host is
         counted as a host without a sitemap.
@@ -497,7 +500,7 @@ class RobotsSitemapSpider(SitemapSpider):
         guess: Mapping[str, Any] | None = None,
         url: str = "",
     ) -> Iterator[Request]:
-        """Record the fate of a sitemap, and return the request for the next guess, if there is one.
+        """Record the fate of a sitemap. Return the request for the next guess, if there is one.
 
         Args:
             fate: `_FOUND`, or the reason why the sitemap lists nothing.
@@ -546,8 +549,8 @@ class RobotsSitemapSpider(SitemapSpider):
     def _report_unread(self, reader: SitemapReader, response: Response) -> None:
         """Log a sitemap that could not be read in full, or that has no entries.
 
-        If it could not be read to its end, it is also counted as failed. A response with an error
-        status is not counted here, because the downloader middleware has counted it.
+        A sitemap that could not be read to its end is also counted as failed. A response with an
+        error status is not counted here, because the downloader middleware has counted it.
         """
         name = _name_of(response)
         result = f"{reader.entries} URLs read, {reader.broken} broken entries"
@@ -581,10 +584,10 @@ class RobotsSitemapSpider(SitemapSpider):
         """Handle a request that the duplicate filter has dropped.
 
         1. The request is for a robots.txt. It is dropped if an earlier run of the crawl has made
-           it. Then `start` must not wait for the response.
+           it. In this case `start` must not wait for the response.
         2. The request is for a sitemap. It is dropped if the same sitemap was requested before, for
-           example because the robots.txt of a different host lists it, too. Then it counts as a
-           sitemap with entries, unless a redirect has led to it.
+           example because the robots.txt of a different host lists it, too. Then the sitemap counts
+           as a sitemap with entries, unless a redirect has led to it.
         3. The request is for a page that a sitemap lists. The page is counted as a duplicate.
         """
         engine: Any = self.crawler.engine
@@ -769,7 +772,7 @@ class _Tally:
         self._new[stat] += 1
 
     def count(self) -> None:
-        """Add the numbers to the stats, and set them to zero."""
+        """Add `numbers` to the stats, and remove all entries from `numbers`."""
         for stat in self._new:
             self.numbers[f"entries/{self._first[stat].reason}"] += self._new[stat]
         for name in self.numbers:
@@ -785,7 +788,7 @@ def _why_without(status: int, listed: Mapping[str, str], guessed: Mapping[str, s
     Args:
         status: the status code of the host's robots.txt.
         listed: the fates of the sitemaps that the robots.txt lists, by URL.
-        guessed: the fates of the guesses, by URL.
+        guessed: what has become of each guess (a path of `sitemap_guess`), by URL.
     """
     why = f"its robots.txt has status {status}"
     if status in _OK:
