@@ -77,8 +77,8 @@ LISTENER = "gbot_robots_listener"
 
 # The download handlers of Scrapy that open at most CONCURRENT_REQUESTS connections. There are two
 # more differences from Scrapy's default handler. If no header of a response marks the end of the
-# body, they do not add the flag "partial" to the response. If a header marks the end, they keep the
-# header.
+# body, these handlers do not add the flag "partial" to the response. If a header marks the end,
+# these handlers keep the header.
 _BOUNDED = {"AiohttpDownloadHandler", "HttpxDownloadHandler"}
 
 _NO_PART = object()
@@ -355,7 +355,7 @@ class Overhearing:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Return a context manager. Exchanges can stop downloads while its block runs."""
+        """Return a context manager that lets each `Exchange` stop its download."""
         self._under_way += 1
         now = self._signals.send_catch_log
         first = type(self._signals).send_catch_log.__get__(self._signals)

@@ -101,7 +101,7 @@ _BETWEEN_WORDS = re.compile(r",(?![^()]*\))")
 
 
 def _words(value: object) -> tuple[str, ...]:
-    """Return a list setting as a tuple of strings.
+    """Return the value of a list setting as a tuple of strings.
 
     The value may be a list or a text. A text that begins with "[" is read as JSON. Any other text
     is split at its commas. Commas in parentheses do not count, because the comment of a User-Agent
@@ -118,7 +118,7 @@ def _words(value: object) -> tuple[str, ...]:
 
 
 def _words_in_order(value: object) -> tuple[str, ...]:
-    """Return a list setting as a tuple of strings, if the order of its elements is known.
+    """Return the value of a list setting as a tuple of strings, if the order is known.
 
     Raises:
         TypeError: the value is a set with several elements, or has another wrong type.
@@ -171,7 +171,7 @@ def project_folder() -> Path:
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    if isinstance(value, str):  # A value from the command line is JSON.
+    if isinstance(value, str):  # On the command line, the value is written as JSON.
         value = json.loads(value)
     if not isinstance(value, Mapping):
         raise TypeError
@@ -487,7 +487,7 @@ def is_enabled(settings: Words) -> bool:
 
 
 class _Need(NamedTuple):
-    """The second setting that a setting needs to have an effect.
+    """A second setting, whose value decides whether a first setting has an effect.
 
     Attributes:
         other: the field name of the second setting.
@@ -501,9 +501,10 @@ class _Need(NamedTuple):
     example: str
 
 
-# The settings that need a second setting, by field name. GBOT_ROBOTS_STORAGE may also be a class of
-# the user, which may read the settings of Redis and SQLite. So these settings count as useless only
-# with the storages of the plugin that do not read them.
+# The settings that have an effect only with some values of a second setting, by field name.
+# GBOT_ROBOTS_STORAGE may also be a class of the user, which may read the settings of Redis and
+# SQLite. So these settings count as useless only with the storages of the plugin that do not read
+# them.
 _NEEDS = {
     "page_rules_drop": _Need("page_rules", (False,), "True"),
     "purposes_action": _Need("purposes", ((),), '["train-ai"], for example'),
@@ -591,8 +592,8 @@ def _instead(end: str, field_names: Iterable[str]) -> str:
     return f"To switch the add-on off, set {_name_of('enabled')} = False"
 
 
-# The settings of the crawls for which `warn_of_mistakes` was called. The keys are their `id`,
-# because Scrapy's settings are not hashable.
+# The settings of the crawls for which `warn_of_mistakes` was called. The keys are the `id` of the
+# `Settings` objects, because these objects are not hashable.
 _told: WeakValueDictionary[int, BaseSettings] = WeakValueDictionary()
 
 

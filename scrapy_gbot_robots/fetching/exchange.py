@@ -4,10 +4,10 @@ An `Outcome` (policy/outcome.py) is what a fetch means for the crawl: `Fetched` 
 `Unavailable` or `Unreachable`.
 
 The table `_NAMES` assigns a kind of failure to each exception that a download handler may raise.
-The table contains the names of exception classes, not the classes, because these come from several
+The table contains the names of exception classes and not the classes. The classes come from several
 libraries (Twisted, OpenSSL, aiohttp, httpx) and versions of Scrapy, and an installation may lack
-some of them. If a fetch ends in an exception that is not in the table, it counts as failed with
-`Failure.OTHER`.
+some of these classes. If a fetch ends in an exception that is not in the table, it counts as failed
+with `Failure.OTHER`.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ from ..settings import GbotSettings
 GRACE_SECS = 1.0
 
 # The value of Scrapy's meta key `download_maxsize` in a request for a robots.txt, in bytes. Scrapy
-# raises an exception for a longer body. But of a robots.txt of any length, the beginning must be
-# read, up to GBOT_ROBOTS_MAX_BYTES. So the exchange removes the limit when Scrapy signals the
-# headers of the response, and stops the download itself when enough has arrived. If Scrapy does not
-# send this signal, the limit stays in force. Some download handlers compare the limit with the
-# Content-Length before the signal, and raise the exception. The fetcher then sends the request
-# again without a limit, but only if it will certainly get the signal.
+# raises an exception for a longer body. But the plugin must read the beginning of every robots.txt,
+# up to GBOT_ROBOTS_MAX_BYTES. So the exchange removes the limit when Scrapy signals the headers of
+# the response, and stops the download itself when enough has arrived. If Scrapy does not send this
+# signal, the limit stays in force. Some download handlers compare the limit with the Content-Length
+# before the signal, and raise the exception. The fetcher then sends the request again without a
+# limit, but only if it will certainly get the signal.
 MOST_DOWNLOADED = 16 * 2**20
 # If an FTP server does not send a file, Scrapy's FTP handler returns a response with one of these
 # statuses. The status is 404 if the server's reply has the code 550, and 503 for all other codes.
@@ -248,8 +248,8 @@ class Exchange:
     def _take_out_headers(self, request: Request) -> None:
         """Remove headers from `request` that the server or the proxy must not get.
 
-        The first kind are headers without a value, which some handlers would send. The second kind
-        are credentials for one proxy, if a middleware has chosen a different proxy.
+        Headers without a value are removed, because some handlers would send them. Credentials for
+        a proxy are removed if a middleware has chosen a different proxy.
         """
         for name in (*CREDENTIALS, *NEVER_SENT):
             if not dict.get(request.headers, name):

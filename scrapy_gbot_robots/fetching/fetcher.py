@@ -105,10 +105,10 @@ _OWN_META = {
     "handle_httpstatus_all": True,
 }
 
-# Usually the plugin sets no headers, and Scrapy sets Accept-Encoding. If the plugin set this header
-# to a different value, scrapy-zyte-api would log a warning. But a Scrapy before 2.18 may offer the
-# coding zstd, which this plugin can decode only with Scrapy 2.18 or newer. With an older Scrapy,
-# the plugin therefore sets the header.
+# The headers that the plugin sets. Usually there are none, and Scrapy sets Accept-Encoding. If the
+# plugin changed the value of Accept-Encoding, scrapy-zyte-api would log a warning. But before
+# version 2.18, Scrapy may offer the coding zstd, which this plugin cannot decode with these
+# versions. In this case the plugin sets Accept-Encoding to a value without zstd.
 _HEADERS: dict[str, bytes] = {}
 if version_info < (2, 18) and b"zstd" in ACCEPTED_ENCODINGS:
     _HEADERS["Accept-Encoding"] = b"gzip, deflate"
@@ -395,7 +395,7 @@ class Fetcher:
             logger.error(sentence, shown(url), shown(exchange.fault), exc_info=exchange.error)
 
     def _ftp_login(self, request: Request | None) -> dict[str, Any] | None:
-        """Return the meta keys with the FTP login of the project, or None if it is anonymous.
+        """Return the meta keys with the project's FTP login, or None if the login is anonymous.
 
         The login is in the meta of `request`, which is a request for a page, or otherwise in the
         settings FTP_USER and FTP_PASSWORD.
@@ -432,10 +432,10 @@ class Fetcher:
     def _set_credentials(self, robots_request: Request, *, at_home: bool) -> None:
         """Set the credentials in the headers of a request for a robots.txt.
 
-        If `at_home` is true, the request keeps its own credentials. If it has none, it gets the
-        credentials from Scrapy's HTTPAUTH settings. Each header in CREDENTIALS and NEVER_SENT that
-        must have no value is set to an empty list, so that no middleware adds the header. The
-        `Exchange` of the request removes the empty headers before it sends the request.
+        If `at_home` is true, the request keeps its own credentials. A request without credentials
+        gets the credentials from Scrapy's HTTPAUTH settings. Each header in CREDENTIALS and
+        NEVER_SENT that must have no value is set to an empty list, so that no middleware adds the
+        header. The `Exchange` of the request removes the empty headers before it sends the request.
 
         Args:
             robots_request: the request. Its headers are changed.

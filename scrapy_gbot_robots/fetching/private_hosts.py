@@ -4,11 +4,11 @@ For example, the hosts "localhost", "10.0.0.1" and "printer.local" are private. 
 not be able to send a crawl to a private host.
 
 `is_private` examines only the text of a host. `leads_inside` also looks up the IP addresses of a
-domain name, and is used with `GBOT_ROBOTS_DENY_PRIVATE`. It uses the resolver of the reactor,
-because connections use the same resolver. Scrapy's default resolver caches its results, so the
-connection is made to the address that was examined. Warning: with a resolver that does not cache,
-or without a reactor, the name may resolve to a different address when the connection is made (DNS
-rebinding).
+domain name, and is used with `GBOT_ROBOTS_DENY_PRIVATE`. `leads_inside` uses the resolver of the
+reactor, because connections use the same resolver. Scrapy's default resolver caches its results, so
+the connection is made to the address that was examined. Warning: with a resolver that does not
+cache, or without a reactor, the name may resolve to a different address when the connection is made
+(DNS rebinding).
 
 Sources: the IANA registries of special-purpose addresses, as implemented by the standard library's
 `ipaddress`; for names RFC 6761 (localhost), RFC 6762 (local), RFC 8375 (home.arpa) and ICANN's
@@ -130,8 +130,8 @@ async def leads_inside(url: str, found_at: str) -> bool:
 
     Args:
         url: an http, https or ftp URL.
-        found_at: the http, https or ftp URL at which the crawl found `url`. Its server redirects to
-            `url`, or its file lists `url`.
+        found_at: the http, https or ftp URL at which the crawl found `url`. Either the server
+            redirects `found_at` to `url`, or the file at `found_at` lists `url`.
     """
     host = Origin.of(url).host
     finder = Origin.of(found_at).host

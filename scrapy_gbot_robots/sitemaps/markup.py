@@ -92,7 +92,7 @@ class Markup:
 
     @property
     def is_between_tags(self) -> bool:
-        """Whether `at` is not inside a CDATA section, a comment or a similar section."""
+        """Whether the character at index `at` is outside of comments and similar sections."""
         return not self._inside
 
     def feed(self, piece: str) -> None:

@@ -113,8 +113,8 @@ _ENTRIES: Mapping[str, Kinds] = {
     "feed": {"entry": {"link": "loc", "updated": "lastmod", "modified": "lastmod"}},
 }
 # Keys of an entry with a special meaning. If a format does not define a child element, the name of
-# the element becomes a key of the entry, but not if it is one of these names. For example, the
-# value of "alternate" is a list of URLs, and an element <alternate> would replace it by a text.
+# the element becomes a key of the entry, unless it is one of these keys. For example, the value of
+# "alternate" is a list of URLs, and an element <alternate> would replace it by a text.
 _TAKEN = frozenset({"loc", "lastmod", "link", "alternate"})
 
 # The following patterns match a *plain entry*, which has the usual form. Most files contain only
@@ -269,8 +269,8 @@ class SitemapReader:
     def _xml(self, texts: Iterator[str], kinds: Kinds, prefixes: Collection[str]) -> Entries:
         """Yield the entries of an XML file, and None after each piece and for each broken entry.
 
-        Plain entries are read with patterns. All other entries are read tag by tag, which is
-        slower.
+        Entries of the usual form (*plain entries*) are read with patterns. All other entries are
+        read tag by tag, which is slower.
 
         Args:
             texts: the pieces of the file. The first one begins with the root element.
@@ -342,9 +342,10 @@ class SitemapReader:
             self._entry.close_child(tag.text)
 
     def _plain_entries(self, markup: Markup) -> Entries:
-        """Yield the plain entries at the current position, up to an entry that is not plain.
+        """Yield the entries at the current position, up to an entry that is not a *plain entry*.
 
-        For a broken entry, yield None.
+        A plain entry has the usual form, and is read with a pattern. For a broken entry, yield
+        None.
         """
         text = markup.text
         while start := _PLAIN_START.match(text, markup.at):
@@ -501,7 +502,7 @@ def _is_awaited(markup: Markup) -> bool:
     """Return whether the reader should wait for the end tag of the entry at `markup.at`.
 
     It should wait if an entry begins there, if its end tag has not arrived yet, and if the part
-    that has arrived is not too long for a plain entry.
+    that has arrived is not too long for an entry of the usual form.
     """
     if len(markup.text) - markup.at > _MOST_AWAITED:
         return False
@@ -510,7 +511,7 @@ def _is_awaited(markup: Markup) -> bool:
 
 
 def _add_child(values: SitemapEntry, child: re.Match[str]) -> None:
-    """Add the value of a child element to a plain entry, by the same rules as `_Entry._add`.
+    """Add the value of a child element to an entry, by the same rules as `_Entry._add`.
 
     Args:
         values: the entry.

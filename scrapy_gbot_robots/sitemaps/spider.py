@@ -61,18 +61,19 @@ _TURN_SECS = 0.001
 # The signals of Scrapy that the spider handles. The handler of the signal `spider_opened` is the
 # method `_spider_opened`, and so on.
 _HEARD = "request_dropped response_received spider_opened spider_closed".split()
-# The fate of a sitemap that has at least one entry. Any other fate of a sitemap is a text such as
-# "lists nothing", which explains why the sitemap has no entries.
+# The *fate* of a sitemap is a text that describes what has become of it. This is the fate of a
+# sitemap that has at least one entry. Any other fate, such as "lists nothing", explains why the
+# sitemap has no entries.
 _FOUND = ""
 # If a host has no usable sitemap, the spider logs a reason. The reason describes at most
 # `_MOST_TOLD` sitemaps, and has at most `_MOST_WHY` characters.
 _MOST_TOLD = 3
 _MOST_WHY = 2_000
 
-# The fates of the URLs that sitemaps list. Each value is the description of the fate in the last
-# line that the spider logs. For each fate except "lost", the stat
-# `gbot_robots/sitemaps/entries/FATE` has the number of URLs. The URLs that none of these stats
-# counts are "lost".
+# The keys are the *fates* of the URLs that sitemaps list: each describes what has become of a URL.
+# For each fate except "lost", the stat `gbot_robots/sitemaps/entries/FATE` contains the number of
+# URLs. A URL that none of these stats counts is "lost". Each value is the description of the fate
+# in the last line that the spider logs.
 _FATES = {
     "crawled": "crawled",
     "forbidden": "forbidden",
@@ -235,7 +236,7 @@ class RobotsSitemapSpider(SitemapSpider):
         self._count_fate("forbidden", request)
 
     def _count_fate(self, fate: str, request: Request) -> None:
-        """Count the fate of a page if a sitemap lists the page and it was not counted before.
+        """Count the fate of a page if a sitemap lists the page and the page was not counted before.
 
         The spider marks the requests for such pages with a key in their meta (`UNCOUNTED`). This
         method removes the key. So a later request with a copy of the meta is not counted again.
@@ -606,9 +607,9 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _requests(self, reader: SitemapReader, response: Response) -> AsyncIterator[Request]:
         """Yield requests for the pages and sitemaps that a file lists, while the file is read.
 
-        If the user has written a `sitemap_filter`, it gets all entries, and the entries that it
-        yields are requested. Such an entry counts as a sitemap if the last entry that the filter
-        has read is a sitemap.
+        If the user has written a `sitemap_filter`, the filter gets all entries of the file, and the
+        spider requests the entries that the filter yields. A yielded entry counts as a sitemap if
+        the last entry that the filter has read is a sitemap.
 
         Args:
             reader: the reader of the file.
@@ -684,7 +685,7 @@ class RobotsSitemapSpider(SitemapSpider):
             loc: the URL as it is written in the sitemap.
             entry: the entry that contains the URL.
             response: the response with the sitemap.
-            tally: the numbers of URLs in this sitemap, by stat.
+            tally: the `_Tally` that counts the URLs of this sitemap.
             is_sitemap: whether the URL is the URL of a sitemap and not of a page.
 
         Raises:
@@ -702,7 +703,7 @@ class RobotsSitemapSpider(SitemapSpider):
             self._feed.check.note_checked(request, response.url)
             return request
         # `sitemap_scope` and `sitemap_rules` may exclude most URLs of a file. Raising `Skipped` for
-        # each of them would be slow, so they are counted here.
+        # each of these URLs would be slow, so the URLs are counted here.
         if self.sitemap_scope == "hosts" and not covers(self._scope, origin):
             tally.skip("skipped/host", url, "sitemap_scope = 'hosts'")
             return None
@@ -737,8 +738,8 @@ class _Tally:
         file: the URL of the file, for the log.
 
     Attributes:
-        numbers: the numbers that have not been added to the stats yet, by stat. The names of the
-            stats are without `gbot_robots/sitemaps/`.
+        numbers: the numbers of URLs that have not been added to the stats yet, by stat. The names
+            of the stats are without `gbot_robots/sitemaps/`.
     """
 
     def __init__(self, crawler: Crawler, file: str) -> None:

@@ -36,8 +36,9 @@ from .reader import MOST_URL_CHARS, URL
 # indexes may lead to a sitemap, one below the other. sitemaps.org allows one.
 MOST_LEVELS = 3
 
-# The rules by which a sitemap is skipped. A key with `gbot_robots/sitemaps/` before it is the name
-# of the stat that counts the sitemaps. The value is a description of the rule for the log.
+# The rules by which a sitemap is skipped. Each value describes a rule for the log. The key is the
+# name of the stat that counts the sitemaps which this rule skips, without the prefix
+# `gbot_robots/sitemaps/`.
 RULES = {
     "not_fed": "GBOT_ROBOTS_SITEMAPS, since the spider finds its pages in another way",
     "capped": "GBOT_ROBOTS_MAX_SITEMAPS",
