@@ -100,7 +100,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="the format of the rows (default: text)",
     )
     parser.add_argument(
-        "--only", choices=("allowed",), help="write only URLs that each crawler may fetch"
+        "--only",
+        choices=("allowed", "disallowed"),
+        help="write only URLs that each crawler may fetch (allowed), or only URLs that at least "
+        "one crawler may not fetch, because of a rule or an unreachable robots.txt (disallowed)",
     )
     parser.add_argument(
         "--fail-on", choices=("disallowed",), help="exit with 1 if a crawler may not fetch a URL"
@@ -345,10 +348,10 @@ class _Audit:
             if new == answers[crawlers:]:  # The old version gives the same answers.
                 continue
             self._answers.update(enumerate(answers))
-            is_wanted = True
-            if set(new) != {YES}:
+            is_allowed = set(new) == {YES}
+            if not is_allowed:
                 self.has_disallowed = True
-                is_wanted = not self._options.only  # The option --only has one value, "allowed".
+            is_wanted = self._options.only in {None, "allowed" if is_allowed else "disallowed"}
             if self._options.format == "text":
                 self._count_rules(row[URL], robots, is_written=is_wanted)
             elif is_wanted:

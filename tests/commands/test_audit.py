@@ -103,6 +103,8 @@ def test_diff_shows_the_urls_that_change_and_both_reasons(files: Path) -> None:
     assert ", 3 of them judged differently, in " in ended.err
     opened = audit(files, f"{words} new.txt --format csv --only allowed").out
     assert opened == f"url,a,a_before\n{URLS[1]},1,0\n{URLS[2]},1,0\n"
+    closed = audit(files, f"{words} new.txt --format csv --only disallowed")
+    assert table_of(closed) == [{"url": URLS[3], "a": "0", "a_before": "1"}]
     same = audit(files, f"{words} old.txt --format csv")
     assert (same.status, same.out) == (0, "url,a,a_before\n")
     assert ", 0 of them judged differently, in " in same.err
@@ -130,6 +132,34 @@ def test_other_columns_stay_beside_the_answers_and_only_allowed_urls_may(files: 
     assert [row["id"] for row in table_of(ended)] == ["3", "5"]
     assert counts(ended.err) == [["a", "3", "3", "0"], ["googlebot", "5", "1", "0"]]
     assert f"{LEFT_OUT}\n" in ended.err
+
+
+def test_only_disallowed_writes_urls_that_a_crawler_may_not_fetch(files: Path) -> None:
+    words = "--robots old.txt --as a,googlebot --only disallowed"
+    ended = audit(files, f"{words} --format csv")
+    closed = [
+        f"{URLS[n]},{answers}" for n, answers in ((0, "0,1"), (1, "0,1"), (2, "0,1"), (4, "1,0"))
+    ]
+    assert ended.out.splitlines() == ["url,a,googlebot", *closed]
+    assert counts(ended.err) == [["a", "3", "3", "0"], ["googlebot", "5", "1", "0"]]
+    rows = jsonl(audit(files, f"{words} --format jsonl").out)
+    assert [row["url"] for row in rows] == [URLS[0], URLS[1], URLS[2], URLS[4]]
+    text = audit(files, words, URLS[3], URLS[4]).out
+    assert text == (
+        "ANSWER       CRAWLER    RULE                                      URL\n"
+        "allowed      a          no rule matches                           https://example.com/g\n"
+        "disallowed   googlebot  Disallow: /g (line 6)                     https://example.com/g\n"
+    )
+
+
+def test_url_of_an_unreachable_robots_txt_counts_as_disallowed(project: Path) -> None:
+    with Site({"/robots.txt": OLD}) as a, Site({"*": Reply(500)}) as ill:
+        lines = "\n".join([a.url("/z"), ill.url("/z")]).encode()
+        arguments = ("audit", "--urls", "-", "--as", "testbot", "--format", "csv")
+        closed = run(*arguments, "--only", "disallowed", cwd=project, stdin=lines)
+        assert closed.out == f"url,testbot\n{ill.url('/z')},2\n"
+        opened = run(*arguments, "--only", "allowed", cwd=project, stdin=lines)
+        assert opened.out == f"url,testbot\n{a.url('/z')},1\n"
 
 
 def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
