@@ -20,6 +20,8 @@ from ..policy.outages import REFUSALS, Copy, Decision, Entry, Kind, State, span
 from ..policy.overrides import Override
 from ..policy.verdicts import judge_url
 
+_PROXY_LOGIN = 407
+
 # If a site has no copy of a robots.txt, this empty one is used.
 _NO_COPY = Copy(Kind.NONE, 0, "", b"", False, "", 0.0, 0.0)
 
@@ -76,6 +78,16 @@ class RobotsState(NamedTuple):
     def has_body(self) -> bool:
         """Whether the server has sent a robots.txt or other data."""
         return self.copy.kind in {Kind.RULES, Kind.OTHER}
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether the server denied access to the robots.txt, or a bot wall answered in its place.
+
+        In contrast to `REFUSALS`, this includes the status 407: a server that is not a proxy sends
+        it by mistake for 401.
+        """
+        copy = self.copy
+        return copy.kind is Kind.WALL or copy.status in {*REFUSALS, _PROXY_LOGIN}
 
     @property
     def is_disallowed(self) -> bool:

@@ -23,6 +23,7 @@ from .world import RobotsFile, World
 if TYPE_CHECKING:
     from .sites import RobotsState
 
+_SETTING = "GBOT_ROBOTS_ACCESS_DENIED"
 # A "#" inside a URL does not begin a comment.
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 # A User-Agent header may contain blanks.
@@ -66,11 +67,18 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """Test the expectations, and return the exit status.
 
     The status is FOUND if one of the expectations is not met, and otherwise FINE.
+
+    Raises:
+        CommandError: a file or the robots.txt of the site cannot be read, a line is not an
+            expectation, or the site denies access to its robots.txt and the settings do not choose
+            what this means.
     """
     (robots,) = versions([options.robots], world, err)
     expectations = [*_expectations(options.expectations, robots)]
     if not expectations:
         raise CommandError(f"{options.expectations}: it contains no expectation")
+    if not isinstance(robots, RobotsFile) and robots.is_denied:
+        _require_choice(robots, world)
     robotstxt = world.parse(robots.body)
     failed = 0
     for line, text, url, named, allowed in expectations:
@@ -101,6 +109,22 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     counted = plural(len(expectations), "expectation")
     out.say((robots.where, "strong"), f": {counted}, ", ending)
     return FOUND if failed else FINE
+
+
+def _require_choice(robots: RobotsState, world: World) -> None:
+    """Require that the settings decide about a site that denies access to its robots.txt.
+
+    Without this check, a wrong password for a staging server would look like a success, because
+    most expectations are met if everything is allowed.
+
+    Raises:
+        CommandError: GBOT_ROBOTS_ACCESS_DENIED is not set.
+    """
+    if not world.words.get(_SETTING):
+        raise CommandError(
+            f"{robots.where}: the server denies access to it, so nothing was tested: "
+            f"{robots.decision.why}; with -s {_SETTING}=allow, everything counts as allowed"
+        )
 
 
 def _expectations(where: str, robots: RobotsFile | RobotsState) -> Iterator[Expectation]:

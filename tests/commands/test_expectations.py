@@ -6,7 +6,7 @@ import pytest
 
 from ..support.command import jsonl, run, run_here
 from ..support.rows import table
-from ..support.web import Site
+from ..support.web import Reply, Site
 
 ROBOTS_TXT = (
     "user-agent: googlebot\nallow: /a\ndisallow: /g\n\nuser-agent: *\ndisallow: /b\ndisallow: /men%C3%BC\n"
@@ -106,3 +106,26 @@ def test_a_line_that_is_no_expectation_is_named(files: Path, text: str, said: st
     assert line.startswith("python -m scrapy_gbot_robots test: error: -:2: ")
     assert said in line
     assert line.isprintable()
+
+
+@table("status", 401, 402, 403, 407, 451)
+def test_site_that_denies_access_is_not_tested(files: Path, status: int) -> None:
+    """A wrong password must not make a job green."""
+    (files / "open.txt").write_text("allow Googlebot /\n")
+    with Site({"*": Reply(status)}) as site:
+        asked = ("test", "open.txt", "--robots", site.url())
+        ended = run(*asked, cwd=files)
+        chosen = run(*asked, "-s", "GBOT_ROBOTS_ACCESS_DENIED=allow", cwd=files)
+    assert (ended.status, ended.out) == (2, "")
+    where = site.url("/robots.txt")
+    why = f"the server denies access to it, so nothing was tested: HTTP {status}"
+    assert f"test: error: {where}: {why}; " in ended.err
+    assert (chosen.status, chosen.out) == (0, f"{where}: 1 expectation, all met\n")
+
+
+def test_site_without_a_robots_txt_is_tested(files: Path) -> None:
+    (files / "open.txt").write_text("allow Googlebot /\n")
+    with Site({"*": Reply(404)}) as site:
+        ended = run("test", "open.txt", "--robots", site.url(), cwd=files)
+    assert ended.status == 0
+    assert "everything is allowed: HTTP 404\n" in ended.err
