@@ -42,7 +42,7 @@ DOORS = {
     "sitemaps": _BELOW_FETCHING - {"storage"} | {"fetching"},
     "answers": _BELOW_FETCHING | {"fetching"},
     "obeying": _BELOW_FETCHING - {"storage"} | {"fetching", "answers"},
-    "pages": _WORDS | {"policy", "obeying"},
+    "pages": _WORDS | {"engine", "policy", "obeying"},
     "report": _BELOW_REPORT,
     "components": _BELOW_REPORT | {"pages", "report"},
     "addon": _BELOW_REPORT | {"pages", "report", "components"},
