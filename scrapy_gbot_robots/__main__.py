@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-_INTERRUPTED = 130  # by convention, the exit status after Ctrl-C
+_INTERRUPTED = 130  # the usual exit status of a command after Ctrl-C
 
 try:
     from .commands.command import main
@@ -23,8 +23,8 @@ def console(prog: str = "gbot-robots") -> None:
     """
     try:
         sys.exit(main(prog=prog))
-    # A sub-command handles Ctrl-C itself. So the user has pressed Ctrl-C before the sub-command
-    # began, or after it ended.
+    # While a sub-command such as `lint` runs, the sub-command itself handles Ctrl-C. So the user
+    # has pressed Ctrl-C before the sub-command began, or after it ended.
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
 

@@ -31,7 +31,7 @@ POSITION = 100  # The position of Scrapy's robots.txt middleware in DOWNLOADER_M
 # The components that the add-on enables. Each row has a setting of Scrapy, a class to add to this
 # setting, and the position of the class in it.
 COMPONENTS = (
-    ("EXTENSIONS", RobotsRecord, 0),  # does nothing unless GBOT_ROBOTS_RECORD is set
+    ("EXTENSIONS", RobotsRecord, 0),  # It does nothing without GBOT_ROBOTS_RECORD.
     ("EXTENSIONS", RobotsReport, 0),
     ("EXTENSIONS", SitemapDiscovery, 0),
     # PageRulesMiddleware does nothing unless GBOT_ROBOTS_PAGE_RULES is True.

@@ -104,7 +104,7 @@ class TimeLimit:
                 self._work.uncancel()
 
     def begin(self) -> None:
-        """Set the limit. From now on, the work may take the full time."""
+        """Set the limit. From now on, the coroutine may take the full time again."""
         self.lift = call_later(self._secs, self._cancel).cancel
 
     def _cancel(self) -> None:
@@ -229,7 +229,7 @@ class Background:
             running.cancel()
 
     async def ended(self) -> None:
-        """Wait until all coroutines have ended."""
+        """Wait until all coroutines in the background have ended."""
         while self._running:
             await maybe_deferred_to_future(DeferredList(list(self._running)))
 

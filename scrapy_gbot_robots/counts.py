@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TypeVar
 
-_EXAMPLES = 2  # the number of examples that are kept for each key
+_EXAMPLES = 2  # the number of examples that a `Tally` keeps for each key
 _MOST_EXAMPLE = 200  # the greatest length of an example, in characters
 
 _K = TypeVar("_K")

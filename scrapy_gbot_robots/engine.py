@@ -403,7 +403,8 @@ class DownloadSlots:
         self.are_apart = True
         self._crawler = crawler
         self._found_downloader: Any = None
-        # Whether a slot has all the attributes in `_OF_A_SLOT`; None before a slot was checked.
+        # True if a download slot has all the attributes in `_OF_A_SLOT`, False if it lacks one;
+        # None before the first slot was checked.
         self._fits: bool | None = None
 
     @property
@@ -847,12 +848,12 @@ class RobotsConnections:
         crawler.settings = Settings(self._crawler.settings)
         for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
             crawler.settings.set(name, self._number, "cmdline")
-        # Scrapy logs a warning for a handler that is experimental. It has already done so for the
-        # first handler, so the second is not marked as experimental.
+        # Scrapy logs a warning for a handler that is experimental. Scrapy has already logged it for
+        # the first handler, so the second handler is not marked as experimental.
         quiet = type(kind.__name__, (kind,), {"experimental": False})
         try:
             second = build_from_crawler(quiet, crawler)
-        except Exception:  # A user's own subclass may not allow a second instance.
+        except Exception:  # A user's own handler may not allow a second instance.
             logger.warning(
                 "A second %s could not be created, so robots.txt requests use the same connections "
                 "as pages",

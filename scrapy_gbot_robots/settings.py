@@ -192,7 +192,7 @@ def record_named(path: Path, spider: str, now: datetime) -> Path:
 
 
 def _is_directory(path: Path) -> bool:
-    # If no file can have this name, `is_dir` raises OSError. The exception is ignored here, because
+    # If no file can have this name, `is_dir` raises OSError. This exception is ignored, because
     # opening the file later raises an exception with a better message.
     with suppress(OSError):
         return path.is_dir()

@@ -50,11 +50,11 @@ GRACE_SECS = 1.0
 
 # The value of Scrapy's meta key `download_maxsize` in a request for a robots.txt, in bytes. Scrapy
 # raises an exception for a longer body. But the plugin must read the beginning of every robots.txt,
-# up to GBOT_ROBOTS_MAX_BYTES. So the exchange removes the limit when Scrapy signals the headers of
-# the response, and stops the download itself when enough has arrived. If Scrapy does not send this
-# signal, the limit stays in force. Some download handlers compare the limit with the Content-Length
-# before the signal, and raise the exception. The fetcher then sends the request again without a
-# limit, but only if it will certainly get the signal.
+# up to GBOT_ROBOTS_MAX_BYTES. So the `Exchange` removes the limit when Scrapy signals the headers
+# of the response, and stops the download itself when enough has arrived. If Scrapy does not send
+# this signal, the limit stays in force. Some download handlers compare the limit with the
+# Content-Length before the signal, and raise the exception. The `Fetcher` then sends the request
+# again without a limit, but only if the plugin will certainly get the signal.
 MOST_DOWNLOADED = 16 * 2**20
 # If an FTP server does not send a file, Scrapy's FTP handler returns a response with one of these
 # statuses. The status is 404 if the server's reply has the code 550, and 503 for all other codes.
@@ -100,7 +100,7 @@ _NAMES = {
     Failure.TRUNCATED: "ResponseDataLossError _DataLoss PotentialDataLoss InvalidBodyLengthError",
     Failure.CHUNKING: "_MalformedChunkedDataError",
     Failure.TLS: "SSLError VerificationError CertificateError OpenSSL.SSL.Error",
-    Failure.NO_HTTP2: "InvalidNegotiatedProtocol",  # an exception of Scrapy's HTTP/2 handler
+    Failure.NO_HTTP2: "InvalidNegotiatedProtocol",  # from Scrapy's HTTP/2 handler
     # ProtocolError is an exception of h2, BadHttpMessage of aiohttp, and RemoteProtocolError of
     # httpx.
     Failure.INVALID: "ParseError ProtocolError BadHttpMessage RemoteProtocolError",
@@ -181,7 +181,7 @@ class Exchange:
         # The request as the download handler received it, after the middlewares may have changed
         # it; None if no request has reached the handler.
         self.request: Request | None = None
-        self.headers = Headers()  # all headers of the response
+        self.headers = Headers()  # the headers of the response, unchanged
         self.secs_left = secs_left
         self.error: BaseException | None = None  # the exception of the handler or of a middleware
         # A description of `error` if a bug in a middleware has raised it (`fault_in`); else "".
@@ -435,13 +435,14 @@ class Exchange:
             raise EOFError
         if "download_stopped" in response.flags and not self.stopped:
             raise EOFError
-        # A middleware may have changed the method to HEAD. Then the response has no body.
+        # A middleware may have changed the method of the request to HEAD. The response to such a
+        # request has no body.
         if self.request is not None and self.request.method == "HEAD":
             raise EOFError
         if self._lacks_declared_body(response):
             raise EOFError
         # Some download handlers decode only the transfer coding "chunked". If the server has used a
-        # different one, for example gzip, the body is still encoded.
+        # different transfer coding, for example gzip, the body is still encoded.
         transfer = _listed(self.headers, "Transfer-Encoding")
         if {name.strip() for name in transfer.split(",")} - {"", "chunked", "identity"}:
             raise DecodeError(f"Transfer-Encoding {transfer[:80]!r} was not decoded")

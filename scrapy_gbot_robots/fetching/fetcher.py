@@ -165,7 +165,7 @@ class Fetcher:
         )
         # Scrapy's HttpProxyMiddleware moves user and password from the meta key `proxy` into a
         # header. If `page` is a redirect or a retry, the middleware has already done so, and the
-        # robots.txt needs a copy of the header.
+        # request for the robots.txt needs a copy of the header.
         if robots_request.meta.get("proxy") and PROXY_HEADER in page.headers:
             robots_request.headers[PROXY_HEADER] = page.headers[PROXY_HEADER]
         return robots_request

@@ -149,8 +149,8 @@ async def _are_private(host: str) -> list[bool]:
     by_text = is_private(host)
     if by_text is not None:
         return [by_text]
-    # In "fe80::1%eth0", "eth0" is the zone of the IPv6 address. It has no effect on whether the
-    # address is private.
+    # In "fe80::1%eth0", "eth0" is the zone of the IPv6 address. The zone has no effect on whether
+    # the address is private.
     addresses = [text.partition("%")[0] for text in await _addresses(host)]
     return [_is_private(ip_address(address)) for address in addresses]
 

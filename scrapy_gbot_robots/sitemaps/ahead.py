@@ -37,8 +37,8 @@ class PagesAhead:
         self._slots = DownloadSlots(crawler)
         self._most = most
         self._files: dict[str, set[int]] = {}  # numbers of waiting files, by slot key
-        # The last file that was read further although many pages were waiting, and the time at
-        # which it was read further (see `_goes_on_anyway`).
+        # The number of the last file that was read further although many pages were waiting, and
+        # the time at which it was read further (see `_goes_on_anyway`).
         self._went_on = (0, float("-inf"))
 
     async def wait(self, request: Request, file: int) -> bool:

@@ -179,8 +179,8 @@ class Markup:
         if not is_over:  # The last characters are kept, because the end mark may begin in them.
             end = max(self.at, len(self.text) - len(mark) + 1)
         if self._inside == _CDATA:
-            # In CDATA, "&" does not begin an entity. It is escaped here, because the caller later
-            # calls `unescaped` with the text.
+            # In CDATA, "&" does not begin an entity. But the caller later calls `unescaped` with
+            # the text, so each "&" is replaced by "&amp;" here.
             self._before.append(self.text[self.at : end].replace("&", "&amp;"))
         self.at = end
         if is_over:

@@ -66,7 +66,7 @@ async def check_request(request: Request, check: UrlCheck, timeout_secs: float) 
     finder = found_at(request)
     if not finder:
         return
-    check.listed(request.url)  # After a redirect, the host may be invalid.
+    check.listed(request.url)  # After a redirect, the host of the URL may be invalid.
     check.check_host(request.url, request.meta.get(SITEMAP, {}).get("robotstxt"))
     check_machine(request.url, finder)
     if not check.denies_private:

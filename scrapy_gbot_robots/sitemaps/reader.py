@@ -72,7 +72,7 @@ _WRAPS = re.compile(r"[\t\n\r]")
 URL = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+.-]*:|[/?#]|[\w.~%!$'()*+,;=@-][^:/?#]*(?:[/?#]|\Z)).*", re.DOTALL
 )
-# Invisible characters. A valid URL does not end with one of them.
+# Invisible characters, with which a valid URL does not end.
 _INVISIBLE = "\xad\u200b\u200e\u200f\u2060\ufeff"
 # Matches white space and the beginning of a second URL after it. If a value contains two URLs, it
 # is not used. White space alone does not matter, because real files contain URLs with blanks.
@@ -187,7 +187,7 @@ class SitemapReader:
         self._barren = 0  # The number of characters since the last complete entry.
         self._entry: _Entry | None = None  # The entry that is being read tag by tag.
         self._root = ""  # The name of the root element in lower case, without its prefix.
-        self._is_open = False  # Whether the end tag of the root element has not come yet.
+        self._is_open = False  # True while the root element is not closed.
         self._base = ""  # The base URL of the root element (its attribute xml:base), or "".
 
     @property

@@ -697,8 +697,9 @@ class RobotsSitemapSpider(SitemapSpider):
             if not follows_sitemap(self, whole):
                 raise Skipped("skipped/follow", url)
             tally.numbers["entries/sitemap"] += 1
-            # Requests for pages have the priority 0. Sitemaps have a lower one, so that the spider
-            # does not read many sitemaps before it requests their pages.
+            # Requests for pages have the priority 0. Requests for sitemaps have a lower priority,
+            # so that the spider does not read many sitemaps before it requests the pages that they
+            # list.
             request = Request(url, self._parse_sitemap, meta=meta, priority=-1)
             self._feed.check.note_checked(request, response.url)
             return request
