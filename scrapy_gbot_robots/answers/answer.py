@@ -38,7 +38,7 @@ _FEW_USER_AGENTS = 16
 # If an answer has the rules for more than `_FEW_USER_AGENTS` user agents, its oldest rules are
 # dropped until its `weight` is at most this number of bytes.
 _BYTES_OF_MANY = 2**20
-_CLOCK_SKEW_SECS = 5.0  # An answer stays good if the clock is set back by at most this time.
+_CLOCK_SKEW_SECS = 5.0  # An answer stays valid if the clock is set back by at most this time.
 # The memory in bytes for an answer without rules, including its origin and its item in the cache.
 # This number was measured.
 _BYTES_EACH = 1000
@@ -172,7 +172,7 @@ class CachedAnswer(Answer):
         """Make the answer for `origin` from a decision, which may come from an `override`.
 
         `before` is the previous answer for the origin. If both answers are based on the same
-        response, or belong to the same outage, the new answer takes over some attributes.
+        response, or belong to the same outage, some attributes of `before` are taken over.
         """
         super().__init__(origin, decision, status, source)
         self.override: Final = override
@@ -203,7 +203,7 @@ class CachedAnswer(Answer):
     def _go_on_from(self, before: CachedAnswer) -> None:
         if before.temporary and self.temporary:  # The outage goes on.
             self.since = before.since
-        if self.fetched_at and before.fetched_at == self.fetched_at:  # the same robots.txt
+        if self.fetched_at and before.fetched_at == self.fetched_at:  # It is the same file.
             self._rules.update(before._rules)
             self.weight = before.weight
             # This process has not fetched the file again, so the pause after the last refresh of
@@ -287,7 +287,7 @@ class AnswerCache:
         # The first item is the least recently used answer. The cache is a dict, because Python's
         # garbage collector visits a dict in less time than an OrderedDict.
         self._answers: dict[Origin, CachedAnswer] = {}
-        # The sum of `counted_weight` of all answers. The sum of `weight` may be greater, because an
+        # The sum of `counted_weight` of all answers. The sum of `weight` may differ, because an
         # answer in the cache may get more rules.
         self._bytes = 0
 

@@ -335,7 +335,7 @@ class CrawlEvents:
         pull_soon(self._crawler)
 
     def _spider_idle(self) -> None:
-        """Keep the crawl open while handlers that are coroutines run."""
+        """Keep the crawl open while handlers of signals run in the background."""
         if self._handlers_running:
             raise DontCloseSpider
 

@@ -72,7 +72,10 @@ class NeededUserAgents(list[UserAgent]):
 
 @dataclass(slots=True, eq=False)
 class PendingLookup:
-    """A look-up that is running. Its fetch takes the proxy and other meta from `request`."""
+    """A look-up that is running.
+
+    If it fetches a robots.txt, the fetch takes the proxy and other meta from `request`.
+    """
 
     origin: Origin
     request: Request
@@ -317,7 +320,7 @@ class Lookup:
         began = time.monotonic()
         try:
             outcome = await self._fetcher.fetch(origin, request)
-        # Twisted's class `CancelledError` is a subclass of `Exception`, so it is caught here.
+        # A `CancelledError` of Twisted is an `Exception`, but does not mean that the fetch failed.
         except CancelledError:
             raise
         except Exception as error:  # This is a bug in the `Fetcher` of the plugin or the project.

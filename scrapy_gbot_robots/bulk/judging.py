@@ -251,7 +251,7 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
     Args:
         status: the status code of the response; None if no response came.
         body: the body of the response, without content codings.
-        policy: the policy.
+        policy: the choices of a crawl, which determine the decision.
     """
     outcome: Outcome = Unreachable("no answer")
     if status is not None:

@@ -214,7 +214,7 @@ def gunzipped(pieces: Pieces) -> Pieces:
 
 
 def _inflated(pieces: Pieces) -> Pieces:
-    """Decompress the coding `deflate`.
+    """Decompress data that has the coding `deflate`.
 
     This coding is the zlib format (RFC 9110 8.4.1.2), but some servers send raw deflate data
     without the zlib header.

@@ -20,7 +20,7 @@ from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 
 _HEADER_BYTES = 4096  # Only this many bytes at the beginning of a header are read.
-_PROXY_STATUS_BYTES = 65_536  # the limit for all Proxy-Status headers of a response together
+_PROXY_STATUS_BYTES = 65_536  # the greatest length of all Proxy-Status headers together
 _DATE_BYTES = 64  # Only this many bytes at the beginning of a date are read.
 _FOREVER = 2.0**31  # A larger number of seconds counts as this number (RFC 9111 1.2.2).
 
@@ -44,8 +44,8 @@ _ITEM = re.compile(_BARE_ITEM)
 _PARAMETER = re.compile(rf"; *([a-z*][a-z0-9_.*-]*)(?:=({_BARE_ITEM}))?")
 
 
-# Headers that proxies add only to responses which they have made themselves, because they could not
-# get or did not want to pass on a response of the site.
+# Proxies add these headers only to their own error responses. A proxy sends an error response if it
+# could not get a response from the site, or if it does not pass on the response of the site.
 PROXY_ERRORS = (
     "X-Squid-Error",
     # Sources of the next two names: docs.zyte.com/smart-proxy-manager/errors.html, and
@@ -102,7 +102,7 @@ def retry_after(value: bytes | None, now: float) -> float | None:
 
     Returns:
         The number of seconds from `now` on. It is 0.0 for a date in the past, and None if the
-        header is missing or has another form.
+        header is missing, or is neither a number nor a date.
     """
     text = _text(value)
     if (seconds := _seconds(text)) is not None:

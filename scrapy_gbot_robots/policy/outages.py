@@ -3,8 +3,8 @@
 The words of this module have these meanings:
 
 * A *definite answer* is the outcome of a fetch that shows what the site wants: a robots.txt, or a
-  response such as 404, which means that there is none. A failure such as a timeout or a 503 is not
-  a definite answer.
+  response such as 404, which means that there is no robots.txt. A failure such as a timeout or a
+  503 is not a definite answer.
 * A *copy* is the last definite answer, with the bytes of the file.
 * An *outage* is a time in which every fetch has failed. It begins with the first failure, and ends
   with the next definite answer. During this time, the robots.txt is *unreachable*.
@@ -21,10 +21,10 @@ of a computer.
 A copy is fresh for a day, or for the time that the headers of the response set. While a copy is
 fresh, it decides. If the copy is not fresh and there is an outage, the ladder decides.
 
-A copy was fetched at the time `fetched_at`, and is fresh until `fresh_until`. Between these times
-comes `refresh_at`. From then on, the crawl fetches the robots.txt again in the background. An
-outage began at `since`, and the next fetch is due at `retry_at`. From `ask_at` on, requests wait
-for a fetch.
+A copy was fetched at the time `fetched_at`, and is fresh until `fresh_until`. The time `refresh_at`
+is between these two times. From `refresh_at` on, the crawl fetches the robots.txt again in the
+background. An outage began at `since`, and the next fetch is due at `retry_at`. From `ask_at` on,
+requests wait for a fetch.
 
 The sources are Google's page, "Handling of errors and HTTP status codes" and "Caching"; and RFC
 9309 2.3.1 and 2.4.
@@ -44,9 +44,9 @@ MINUTE = 60.0
 HOUR = 3600.0
 DAY = 86400.0
 _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
-# A storage deletes an entry after this number of days. The ladders need the outage for more than 30
-# days, and the copy from before the outage. A crawl that runs only once a month must also find
-# both.
+# A storage deletes an entry after this number of days. It must not do so earlier, because `LADDERS`
+# needs the entry while an outage lasts more than 30 days, and because some crawls run only once a
+# month.
 KEEP_DAYS = 100
 
 _SKEW = 5.0  # The clocks of processes that share a storage may differ by this many seconds.
@@ -77,17 +77,17 @@ _OFTEN = frozenset({429, 503})
 
 
 class Kind(Enum):
-    """The kinds of definite answers, which the docstring of this module explains."""
+    """The kinds of responses that show what a site wants (definite answers)."""
 
     RULES = "rules"  # The server sent a robots.txt, which may be empty.
-    OTHER = "other data"  # The server sent something else, such as a web page.
+    OTHER = "other data"  # The server sent a web page or other data.
     NONE = "none"  # There is no robots.txt.
     WALL = "wall"  # A bot wall, such as DDoS-Guard, has answered in place of the site.
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """The last definite answer, such as a robots.txt or a 404.
+    """The last response that showed what the site wants, such as a robots.txt or a 404.
 
     Times are in seconds since the epoch.
     """
@@ -111,7 +111,10 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A time in which every fetch has failed. Times are in seconds since the epoch."""
+    """A period in which every fetch of a robots.txt failed.
+
+    Times are in seconds since the epoch.
+    """
 
     since: float  # The time of the first failure.
     failures: int  # The number of failures in this outage.
@@ -155,7 +158,7 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a storage keeps for one origin: the copy, and the outage if there is one now."""
+    """What a storage keeps for an origin: a `Copy`, and an `Outage` while fetches fail."""
 
     copy: Copy | None = None
     outage: Outage | None = None
@@ -175,8 +178,8 @@ _THIRTY_DAYS = ((30 * DAY, State.FULL_DISALLOW), (math.inf, State.RULES))
 # until the outage has this age. RULES means the rules of the copy, or full allow if there is no
 # copy.
 LADDERS: dict[str, tuple[tuple[float, State], ...]] = {
-    "google": _THIRTY_DAYS,  # Google's page of 2019 to 2025
-    "google-2026": (  # Google's page of 2026
+    "google": _THIRTY_DAYS,  # as on Google's page from 2019 to 2025
+    "google-2026": (  # as on Google's page in 2026
         (12 * HOUR, State.FULL_DISALLOW),
         (12 * HOUR + 30 * DAY, State.RULES),
         # After these 30 days, Google's page allows everything, but only "if the site is available".
@@ -312,7 +315,7 @@ def _wait(outcome: Unreachable, tries: int) -> float:
     """
     doubled = _FIRST_RETRY * 2.0 ** min(tries, 32)
     if outcome.retry_after is not None:
-        # Even if the server asks for one second each time, the waits grow until they are a minute.
+        # Even if the server asks for a wait of one second each time, the waits grow to a minute.
         return min(max(outcome.retry_after, min(doubled, MINUTE)), _RETRY_AFTER)
     if outcome.status in _OFTEN:
         return min(doubled, _BUSY_RETRY)

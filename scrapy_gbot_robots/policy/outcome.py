@@ -28,10 +28,10 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # At least five redirects are followed. If there are more, the outcome is a 404 (Google's page).
 MOST_REDIRECTS = 5
 _SCHEMES = frozenset({"http", "https"})
-_URL_CHARS = 8192  # A longer Location is not followed.
+_URL_CHARS = 8192  # A redirect with a longer Location header is not followed.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
-_DETAIL_CHARS = 200  # The rest of a longer error message is left out.
+_DETAIL_CHARS = 200  # Only this many characters of an error message are kept.
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Fetched:
     """The server sent a robots.txt, so the rules in it decide (RFC 9309 2.3.1.1)."""
 
     status: int
-    url: str  # The URL that sent the file, after redirects.
+    url: str  # The URL of the file, after redirects.
     body: bytes  # The file, without content codings.
     cut: bool = False  # Whether the server sent more bytes than `body`.
     # The number of seconds for which the file is fresh; None if no header sets it.
@@ -59,7 +59,7 @@ class Unavailable:
     # The HTTP status of the response. It may be a 5xx or a 3xx, because a 5xx with a "not found"
     # page counts as a 404, and so does a redirect that is not followed.
     status: int
-    url: str  # The URL that sent the response.
+    url: str  # The URL of the response, after redirects.
     why: str
     # The number of seconds for which the answer is fresh; None if no header sets it.
     max_age: float | None = None
@@ -113,7 +113,8 @@ class Unreachable:
 
     why: str  # The reason for people. No code reads this text.
     status: int | None = None  # The HTTP status; None if no response came.
-    # The number of seconds after which the server wants the next request; None if it sets none.
+    # The number of seconds after which the server wants the next request; None if the server does
+    # not set a number.
     retry_after: float | None = None
     failure: Failure | None = None  # The kind of failure; None if a response was the failure.
     redirected_to: str = ""  # The URL to which the fetch was redirected; "" if it was not.
@@ -233,10 +234,10 @@ def proxy_failed(
     """Return the outcome for a response that comes from a proxy and not from the site.
 
     Args:
-        proxy: the name of the proxy; "" if this crawl does not know it.
+        proxy: the name of the proxy; "" if the name is not known.
         status: the status code.
         fault: the error that the proxy reports, as `headers.proxy_fault` returns it.
-        retry_after: the number of seconds after which the server wants the next request, from
+        retry_after: the number of seconds after which the proxy wants the next request, from
             `headers.retry_after`.
     """
     detail = ", ".join(filter(None, (f"HTTP {status}", fault)))
@@ -248,7 +249,7 @@ def proxy_failed(
 def is_for_this_process(outcome: Outcome) -> bool:
     """Return whether `outcome` must not be shared with other processes.
 
-    This is the case if another process may get another outcome from the same site.
+    This is the case if another process may get a different outcome from the same site.
     """
     if isinstance(outcome, Unreachable):
         return outcome.failure in NOT_ASKED
@@ -288,7 +289,7 @@ def dead_end(status: int, url: str, why: str) -> Unavailable:
 
 
 def _target(location: bytes, here: str) -> str | None:
-    """Return the absolute URL of a Location header; None if it must not be followed.
+    """Return the absolute URL of a Location header; None if this URL must not be fetched.
 
     `here` is the URL that sent the header. User-info and fragment are removed.
     """

@@ -6,7 +6,7 @@ origin, and applies it. The caller passes in the present time.
 
 To find the override for an origin, the module looks up the origin, its host, and each domain above
 the host in a dictionary. So the time does not depend on the number of overrides. A wrong value in
-the setting is a ValueError. No standard defines overrides, so the rules of this module are our own.
+the setting raises a ValueError. No standard defines overrides, so this module has its own rules.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _REAL_HOST = re.compile(r"(?!-)[a-z0-9._-]+|\[.*\]")
 # that browsers accept between labels.
 _MARKS_IN_NAMES = frozenset("·׳״・。．｡")  # noqa: RUF001
 _SEVERAL = re.compile(r"[,;|\s]")  # the separator in a key that wrongly names several hosts
-# A host that is an IP address, or that looks like one but is invalid. Such a host has no
+# A host that is an IP address, or that looks like an IP address but is invalid. Such a host has no
 # subdomains.
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?|\[.*\]")
 _PATTERN = re.compile(r"[^#\x00-\x20\x7f]+")  # a pattern that a line of a robots.txt can contain
@@ -86,11 +86,11 @@ class Override:
 
     key: str  # The origin, host or domain to which the override applies, as the user wrote it.
     action: Action
-    reason: str  # The reason, in the user's words.
+    reason: str  # The reason for the override, in the user's words.
     robotstxt: RobotsTxt | None = None  # The user's rules; None unless the action is REPLACE.
-    until: date | None = None  # The last day, in UTC; None if the override has no end.
-    paths: tuple[str, ...] = ()  # The patterns that ALLOW allows, as the user wrote them.
-    allows: Patterns = NO_PATTERNS  # The patterns in `paths`, in the form for matching.
+    until: date | None = None  # The last day of the override, in UTC; None if it has no end.
+    paths: tuple[str, ...] = ()  # The patterns for the action ALLOW, as the user wrote them.
+    allows: Patterns = NO_PATTERNS  # The patterns in `paths`, in parsed form.
 
     @property
     def replaces(self) -> bool:
@@ -98,7 +98,7 @@ class Override:
         return self.action is not Action.ALLOW
 
     def agreed_length(self, url: str) -> int:
-        """Return the length of the longest of `paths` that matches `url`; 0 if none matches."""
+        """Return the length of the longest pattern in `paths` that matches `url`, or 0."""
         return self.allows.best(path_of(url), NO_RULE) >> LENGTH_BITS
 
     @property
@@ -208,7 +208,7 @@ class Overrides(dict[str, Override]):
         in force at `now` are checked. `now` is in seconds since the epoch.
         """
         if not agents_heeded(user_agent):
-            return  # This crawler ignores all groups.
+            return  # This crawler ignores all groups, so it needs none.
         for override in self.values():
             if override.robotstxt is None or override.ends_at <= now:
                 continue

@@ -13,8 +13,8 @@ errors and HTTP status codes"). A page is taken for a soft 404 only if this is c
 title, the first heading or, in plain text, the first line is read. This text must be "not found"
 alone, or mean that a page was not found, in one of the languages in a table.
 
-Bodies are hostile, so only the beginning of each is searched, in one pass. The search for
-user-agent and sitemap lines is the only one that reads the whole body.
+Bodies are hostile, so only the beginning of each body is searched, in one pass. Only the search for
+user-agent and sitemap lines reads the whole body.
 """
 
 # ruff: noqa: RUF001 - dashes and letters of other scripts are intended
@@ -170,7 +170,7 @@ _UNSEEN = re.compile(
 _TITLE = re.compile(r"<(title)\b[^<>]*>(.*?)(</\1|\Z)", re.DOTALL)
 _HEADING = re.compile(r"<(h[1-6])\b[^<>]*>(.*?)(</\1|\Z)", re.DOTALL)
 _OPENING = re.compile(r"<[a-z!]|\A\s*[<{\[]")
-# The name of a Hebrew charset that Python does not know.
+# A name of the Hebrew charset that Python supports only under the name ISO-8859-8.
 _IN_LOGICAL_ORDER = re.compile(rb"iso-8859-8-i", re.IGNORECASE)
 _INNER_TAG = re.compile(r"<[^<>]*>")
 _CLAUSE_END = re.compile(r"[|:;!?,()\[\]{}<>»«„“”•·–—/\"\-。、]|\.(?=\s|$)")
@@ -325,8 +325,8 @@ def _inside(element: re.Pattern[str], page: str) -> str:
 def _text(head: bytes, content_type: str) -> str:
     """Return the first bytes of a page as text.
 
-    They are decoded as UTF-8. If they are not UTF-8, w3lib decodes them with the charset that the
-    page or its header declares. `head` may end within a character.
+    The bytes in `head` are decoded as UTF-8. If they are not UTF-8, w3lib decodes them with the
+    charset that the page or its header declares. `head` may end within a character.
     """
     with suppress(UnicodeDecodeError):
         return codecs.getincrementaldecoder("utf-8-sig")().decode(head)

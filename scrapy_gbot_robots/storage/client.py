@@ -12,7 +12,7 @@ loses no robots.txt, because it also keeps them in its own cache. But another pr
 of these robots.txt files has to fetch the file again.
 
 If the storage is a cluster of Redis servers, the crawl always tries the server that has failed. If
-it tried a different server of the cluster, that one might work. Then the crawl would use the
+it tried a different server of the cluster, that server might work. Then the crawl would use the
 storage again, and the next call for the same origin would fail again.
 
 A *lease* is the right of this process to fetch one robots.txt. The client records its leases, and
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# The duration of a lease is this number times GBOT_ROBOTS_TIMEOUT_SECS.
+# A lease (the right to fetch one robots.txt) lasts GBOT_ROBOTS_TIMEOUT_SECS times this number.
 LEASE_SECS_PER_TIMEOUT = 2
 TRY_AGAIN_SECS = 30.0
 CALL_SECS = 10.0  # A call to the storage that takes longer counts as failed.
@@ -81,7 +81,7 @@ class StorageChoice(NamedTuple):
     """The storage that the settings choose."""
 
     name: str  # "memory", "sqlite", "redis" or the dotted path of a class
-    opens: Callable[[], Storage]  # opens and returns the storage, which may take long
+    opens: Callable[[], Storage]  # a function that opens and returns the storage
     words: str  # a description for the log, such as "sqlite at /data/robots.sqlite"
     file: Path | None = None  # the path of the SQLite file; None for all other storages
 
@@ -251,7 +251,8 @@ class StorageClient:
         self._opening = Lock()
         self._threads: defaultdict[int, OneThread] = defaultdict(OneThread)
         self._background = Background()
-        # The token of each lease of this process, by origin. The threads add the leases.
+        # The leases that this process holds. A key is an origin, and its value is the token with
+        # which the lease is ended. The threads that call the storage add the items.
         self._leases: dict[str, str] = {}
 
     @classmethod

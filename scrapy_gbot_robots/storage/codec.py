@@ -91,7 +91,7 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:
 
 
 def most_bytes(max_body: int = MAX_BYTES) -> int:
-    """Return the greatest length of the bytes that `decode` accepts, compressed or not."""
+    """Return the greatest length of data that `decode` accepts, whether compressed or not."""
     return _FACTS_BYTES + max_body
 
 

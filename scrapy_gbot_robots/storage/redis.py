@@ -150,8 +150,8 @@ class RedisStorage(Storage):
     def _connected(self) -> Iterator[Any]:
         """Return a context manager whose value is a client of the Redis.
 
-        If its block raises any exception, the context manager closes the client, and raises a
-        StorageError. The next call of this method makes a new client.
+        If the `with` block raises any exception, the context manager closes the client, and raises
+        a StorageError. The next call of this method makes a new client.
         """
         client = self._client
         if client is None:
@@ -185,7 +185,7 @@ class RedisStorage(Storage):
 
         The server scans its keys in small steps, so that other clients do not have to wait.
         """
-        listed: set[str] = set()  # the origins so far, because a scan may return a key twice
+        listed: set[str] = set()  # the origins so far; needed because a scan may return a key twice
         with self._connected() as client:
             pattern = _key("entry", "*")
             before = pattern.index("*")

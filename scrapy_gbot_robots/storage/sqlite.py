@@ -99,7 +99,7 @@ _LEASE = """
     WHERE leases.until NOT BETWEEN ?3 AND ?3 + 86400
 """
 # A statement that ends a lease. It also deletes all leases whose time was over more than a day ago.
-# They are from processes that were killed before they could end them.
+# These leases are from processes that were killed before they could end their leases.
 _RELEASE = """
     DELETE FROM leases
     WHERE origin = ? AND token = ? OR until < CAST(strftime('%s', 'now') AS INTEGER) - 86400
@@ -202,7 +202,7 @@ class SqliteStorage(Storage):
     def origins(self) -> Iterator[str]:
         """Yield each origin that has an entry.
 
-        One statement reads at most 1,000 origins, so that other processes can write in between.
+        A statement reads at most 1,000 origins. Between two statements, other processes can write.
         """
         oldest = _today() - KEEP_DAYS
         start = 0
@@ -299,7 +299,7 @@ class SqliteStorage(Storage):
         # until the other process has finished.
         with _alone(self._path):
             connection.executescript(_SCHEMA)
-            # If there was no file, `executescript` has created it, so its inode is known only now.
+            # If there was no file, `executescript` has created it, so `_inode` is set only now.
             self._inode = _inode_of(self._path)
 
     def _set_aside(self, error: Exception) -> None:
@@ -361,7 +361,7 @@ def _inode_of(path: Path) -> int:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Return a context manager. Only one process at a time can run its block.
+    """Return a context manager whose `with` block only one process at a time can run.
 
     While a process runs the block, it holds an exclusive lock of SQLite on an empty file beside
     `path`. The name of this file ends in ".lock". If the process is killed, the operating system
