@@ -188,7 +188,7 @@ class CachedAnswer(Answer):
         # `temporary` is True if the robots.txt is unreachable.
         self.temporary: Final = decision.temporary
         # `bars_for_now` is True if everything is disallowed because the robots.txt is unreachable.
-        # `is_waited_for` tells whether requests may then wait for a better answer.
+        # `is_waited_for` returns whether requests may then wait for a better answer.
         self.bars_for_now: Final = self.temporary and self.state is State.FULL_DISALLOW
         # `outage` is None if there is no outage, or if a bug has ended the look-up.
         self.outage: Final[Outage | None] = decision.outage

@@ -339,7 +339,8 @@ class Lookup:
     def _is_good(self, entry: Entry | None, *, ahead: bool = False) -> bool:
         """Whether `entry` can be used without a fetch.
 
-        If `ahead` is True, whether the entry is also too young for a refresh ahead of time.
+        If `ahead` is True, whether the entry is also too young to be refreshed ahead of time, which
+        means before it is out of date.
         """
         if entry is not None and lacks_a_part(entry, self._settings.max_bytes):
             return False

@@ -178,8 +178,8 @@ class Judge:
         """Set the answers for the paths of all sites that have the same basis.
 
         Args:
-            answers: the paths, with the answer YES for every crawler. This method changes the
-                answers.
+            answers: a dictionary from paths to answers. Before the call, all answers are YES. This
+                method changes the answers.
             basis: one answer for all paths, or the text of a robots.txt. If it is a text, the
                 answer becomes NO for each path that the rules in the robots.txt disallow.
         """

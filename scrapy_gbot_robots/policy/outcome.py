@@ -72,7 +72,7 @@ class Unavailable:
 
 
 class Failure(Enum):
-    """The ways in which a fetch ends without a whole response.
+    """The ways in which a fetch ends without a complete response.
 
     In each of these cases the outcome is `Unreachable`, because an incomplete response must not be
     taken for a short but complete file. The values are texts for people.
@@ -109,7 +109,7 @@ NOT_ASKED = frozenset({Failure.DROPPED, Failure.MIDDLEWARE, Failure.FETCHER, Fai
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """The site's wish is unknown, so everything is restricted for now (RFC 9309 2.3.1.4)."""
+    """It is not known what the site wants, so everything is restricted (RFC 9309 2.3.1.4)."""
 
     why: str  # The reason for people. No code reads this text.
     status: int | None = None  # The HTTP status; None if no response came.
