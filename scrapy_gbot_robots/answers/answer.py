@@ -203,7 +203,7 @@ class CachedAnswer(Answer):
     def _go_on_from(self, before: CachedAnswer) -> None:
         if before.temporary and self.temporary:  # The outage goes on.
             self.since = before.since
-        if self.fetched_at and before.fetched_at == self.fetched_at:  # It is the same file.
+        if self.fetched_at and before.fetched_at == self.fetched_at:  # Both come from one file.
             self._rules.update(before._rules)
             self.weight = before.weight
             # This process has not fetched the file again, so the pause after the last refresh of

@@ -25,7 +25,7 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, TypeAlias
 
-# The type of a body that is read piece by piece. A piece is some bytes, encoded or decoded.
+# The type of a body that is read or decoded piece by piece. Each piece is a bytes object.
 Pieces: TypeAlias = Iterator[bytes]
 
 # scrapy-playwright adds this flag to a response that comes from a browser.

@@ -195,7 +195,7 @@ def outcome_of(
     Args:
         status: the status code. If there is a proxy, a 407 comes from the proxy and not from the
             site (RFC 9110 15.5.8).
-        url: the URL that sent the response.
+        url: the URL of the response.
         body: the body without content codings.
         soft_404: whether a 5xx whose title or first heading means "not found" is a 404.
         proxy: the name of the proxy through which the request was sent; "" if there was none.
@@ -291,7 +291,7 @@ def dead_end(status: int, url: str, why: str) -> Unavailable:
 def _target(location: bytes, here: str) -> str | None:
     """Return the absolute URL of a Location header; None if this URL must not be fetched.
 
-    `here` is the URL that sent the header. User-info and fragment are removed.
+    `here` is the URL of the response with this header. User-info and fragment are removed.
     """
     # As browsers do, accept bytes past ASCII, and read a backslash as a slash
     # (url.spec.whatwg.org).

@@ -135,7 +135,7 @@ class RedisStorage(Storage):
             raise
         except Exception as error:
             if not isinstance(error, OSError) and not _is_of_a_driver(error):
-                raise  # This is a bug in the user's own code.
+                raise  # The exception is a bug in the user's own code.
             what = f"{self.server} could not make a client: {_in_words(error)}"
             raise StorageError(what, on_redis(error)) from error
         if client.get_encoder().decode_responses:
