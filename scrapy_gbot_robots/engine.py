@@ -781,11 +781,11 @@ def around_sending(
 
 
 def after_failed_way(crawler: Crawler, end_way: Callable[[Request], None]) -> None:
-    """Call `end_way(request)` when the way of a request ends in an exception.
+    """Call `end_way(request)` if an exception ends the *way* of a request.
 
-    The way leads through the downloader middlewares to the download handler and back. If a
-    middleware raises an exception on the way back, Scrapy calls no `process_exception`. So the
-    plugin's middleware does not notice that the way has ended.
+    The way of a request leads through the downloader middlewares to the download handler, and back
+    through the middlewares. If a middleware raises an exception on the way back, Scrapy calls no
+    `process_exception`. So the plugin's middleware does not notice that the way has ended.
 
     If a user's own downloader has no downloader middlewares, do nothing.
     """

@@ -1,7 +1,7 @@
 """Collects the sitemaps that robots.txt files list, and schedules them for a SitemapSpider.
 
-To *feed* a spider means that the plugin schedules requests for sitemaps which the spider's own code
-has not made. The responses go to the spider's method that reads sitemaps.
+The plugin *feeds* a spider if it schedules requests for sitemaps that the spider's own code does
+not request. The spider's method that reads sitemaps gets the responses.
 
 Whenever the crawl gets a robots.txt, the plugin sends the signal `robotstxt_known`. The extension
 `SitemapDiscovery` handles this signal. The `SitemapFeed` of the extension reads the Sitemap lines,

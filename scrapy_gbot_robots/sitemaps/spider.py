@@ -401,11 +401,12 @@ class RobotsSitemapSpider(SitemapSpider):
 
     @cached_property
     def _fates(self) -> dict[str, dict[str, str]]:
-        """A dict for each host whose sitemaps have not all been read yet.
+        """The fates of sitemaps, for each host whose sitemaps have not all been read yet.
 
-        The keys are the hosts as the user wrote them. The value for a host contains the fates of
-        its sitemaps that are known so far, by URL. With a JOBDIR, the dicts are in the spider's
-        `state`, which Scrapy saves for the next run.
+        The fate of a sitemap is a text that describes what has become of it. The keys are the hosts
+        as the user wrote them. Each value is a dict from the URLs of the host's sitemaps to the
+        fates that are known so far. With a JOBDIR, the dicts are in the spider's `state`, which
+        Scrapy saves for the next run.
         """
         state: dict[str, Any] = {}
         if self.settings.get("JOBDIR"):
@@ -444,7 +445,7 @@ class RobotsSitemapSpider(SitemapSpider):
             host: the host as the user wrote it.
             robots_url: the URL of the host's robots.txt.
             status: the status code of the robots.txt.
-            listed: the fates of the sitemaps that the robots.txt lists, by URL.
+            listed: what has become of each sitemap that the robots.txt lists, by URL.
         """
         urls = [urljoin(robots_url, path) for path in self._guesses]
         urls = [url for url in urls if url not in listed]
@@ -468,8 +469,8 @@ class RobotsSitemapSpider(SitemapSpider):
         Args:
             host: the host as the user wrote it.
             status: the status code of the robots.txt.
-            listed: the fates of the sitemaps that the robots.txt lists, by URL.
-            guessed: the fates of the guesses so far, by URL.
+            listed: what has become of each sitemap that the robots.txt lists, by URL.
+            guessed: what has become of each guess so far, by URL.
             left: the URLs that have not been tried yet.
         """
         if not left:
@@ -789,7 +790,7 @@ def _why_without(status: int, listed: Mapping[str, str], guessed: Mapping[str, s
 
     Args:
         status: the status code of the host's robots.txt.
-        listed: the fates of the sitemaps that the robots.txt lists, by URL.
+        listed: what has become of each sitemap that the robots.txt lists, by URL.
         guessed: what has become of each guess (a path of `sitemap_guess`), by URL.
     """
     why = f"its robots.txt has status {status}"

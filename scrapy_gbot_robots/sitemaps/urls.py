@@ -94,8 +94,8 @@ class Skipped(ValueError):  # noqa: N818  The name shows what became of the URL.
         stat: the name of the stat that counts the URL if a robots.txt lists it, without
             `gbot_robots/sitemaps/`; for example "skipped/host".
         url: the URL.
-        rule: a description of the rule by which the URL is skipped. If it is "", `stat` is a key of
-            `RULES`, and the description is there.
+        rule: a description of the rule by which the URL is skipped. If `rule` is "", `stat` is a
+            key of `RULES`, and its value there is the description.
 
     Attributes:
         stat: the same as the argument `stat`.
