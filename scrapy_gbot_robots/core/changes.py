@@ -5,9 +5,9 @@ content. Groups for the same user agent are merged (RFC 9309 2.2.1). The order o
 does not matter, and comments do not matter. A user agent without a group follows "*". A user agent
 with an empty group may fetch everything, so adding an empty group is a change.
 
-Each version is read once. If several user agents follow the same lines in the old version, and the
-same lines in the new version, they are compared once. The work has a limit because both versions
-may be hostile: a file of 500 KiB can name 16,000 user agents.
+Each version is read once. User agents that follow the same lines in both versions are compared only
+once. The work has a limit because both versions may be hostile. For example, a file of 500 KiB can
+name 16,000 user agents.
 """
 
 from __future__ import annotations

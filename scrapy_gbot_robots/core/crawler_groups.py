@@ -110,8 +110,8 @@ _USUAL = _usual_ways()
 _AGENT_LINE = b"user"
 _ENDS_LINE = b"\r\n"
 _WHITE = b" \t\v\f"
-# The search for a user-agent line looks at the first occurrences of the word "user", up to this
-# number. If none of them is at the beginning of a line, the body is read line by line.
+# The search for a user-agent line looks at no more than this many occurrences of the word "user".
+# If none of these occurrences is at the beginning of a line, the body is read line by line.
 _MOST_PLACES = 1_000
 # The search for a user-agent line looks at this many bytes before the word "user". If all of these
 # bytes are white space, the line is taken for a user-agent line.
@@ -264,7 +264,7 @@ class EveryGroup:
         reader.read(body)
         self._signals = reader.signals
         self._groups = reader.groups
-        # For each user agent, the indexes in `_groups` of the groups that name it.
+        # For each user agent, the indexes in `_groups` of the groups that name the user agent.
         self._named: dict[str, list[int]] = {}
         for number, group in enumerate(reader.groups):
             for user_agent in group.user_agents:

@@ -244,7 +244,7 @@ def is_browser_like(user_agent: str | bytes) -> bool:
 
 
 def cut_token(user_agent: str) -> str | None:
-    """Return the product token if it is only the beginning of a name; otherwise None.
+    """Return the product token of a name if the name continues after the token; otherwise None.
 
     The result for "bot2000/1.0" is "bot", for "my bot" it is "my", and for "mybot/1.0" it is None.
     """

@@ -166,8 +166,9 @@ _DISOBEDIENT = {
 # For these crawlers, no page is known on which the operator states whether they always obey
 # robots.txt. Cloudflare only states that its crawler obeys by default.
 _UNSTATED = {"Bytespider", "OAI-AdsBot", "CloudflareBrowserRenderingCrawler", "LinkedInBot"}
-# These crawlers are not in `SEARCH_ENGINES`, because sites often shut them out on purpose: two of
-# them index only images or news, and a large hosting company shuts out the third one by default.
+# These crawlers are not in `SEARCH_ENGINES`, because sites often shut them out on purpose.
+# Googlebot-Image and Googlebot-News index only images or news. A large hosting company shuts out
+# PetalBot by default.
 _LEFT_OUT = {"Googlebot-Image", "Googlebot-News", "PetalBot"}
 PURPOSES = tuple(_CRAWLERS)
 

@@ -108,8 +108,9 @@ _FOLDERS = (
 # nanosecond.
 _MOST_WORK = 20_000_000_000
 _MOST_SHOWN = 100  # A finding shows 200 characters, so it never shows more user agents than this.
-# This number is added to the number of characters of each path, and to the number of characters of
-# each set of patterns. So even comparisons of short texts count towards the limit `_MOST_WORK`.
+# When the work is counted, this number is added to the number of characters of each path, and to
+# the number of characters of each set of patterns. So even comparisons of short texts count towards
+# the limit `_MOST_WORK`.
 _WORK_EACH = 200
 
 
@@ -341,9 +342,10 @@ def _shut_out(
 
     The search engines include "*", which stands for all crawlers without a group of their own. The
     first item of the result is a dictionary. A key of the dictionary is a pair of the rule that
-    disallows everything and a line number. If the rule applies to a search engine only because of a
-    seam (see `_seams`), the line number is the number of the seam, and otherwise 0. The value for a
-    key is the list of the search engines to which the rule applies in this way.
+    disallows everything and a line number. Some search engines follow the rule only because of a
+    seam, which is a line that seems to begin a group but does not (see `_seams`). For these search
+    engines, the line number is the number of the seam. For other search engines it is 0. The value
+    for a key is the list of the search engines.
     """
     shut_out: dict[tuple[Rule, int], list[str]] = {}
     is_closed = True
@@ -421,7 +423,7 @@ def _opened(rules: Iterable[Rule], closed_to_all: Iterable[str], index: Index) -
 
 
 def _index_of(rules: Iterable[Rule]) -> Index:
-    """Return an index of rules. An allow rule for an index page also allows its directory."""
+    """Return an `Index` of rules. An allow rule for "/d/index.html" also allows "/d/"."""
     disallows = [(rule.pattern, rule.line) for rule in rules if not rule.allow]
     allows = [(rule.pattern, rule.line) for rule in rules if rule.allow]
     allows += [(directory_of_index(pattern), line) for pattern, line in allows]
@@ -476,7 +478,7 @@ def _on_parameters(rules: Sequence[Rule]) -> Iterator[Finding]:
 
 
 def _on_sitemaps(robotstxt: RobotsTxt, site: Origin | None) -> Iterator[Finding]:
-    """Find sitemaps on hosts that are not public, and sitemaps that a rule of this file disallows.
+    """Find sitemaps on hosts that are not public, and sitemaps that the robots.txt disallows.
 
     Only sitemaps on the host of `site` are compared with the rules. If `site` is None, and all
     sitemaps are on one host, this host is assumed to be the host of the site.

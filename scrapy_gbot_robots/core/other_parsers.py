@@ -86,9 +86,9 @@ def _lower_escapes(all_lines: Iterable[Line], written: Iterable[bytes]) -> Itera
 
 
 def _empty_rules(group: Group) -> Iterator[int]:
-    """Yield the line number of the first empty disallow rule in a group.
+    """Yield the line number of the first disallow rule without a path in a group.
 
-    The number is yielded only if a disallow rule with a path follows in the group.
+    The number is yielded only if a later disallow rule of the group has a path.
     """
     empty = 0
     for rule in group.rules:
@@ -119,7 +119,7 @@ def _on_parts(groups: Sequence[Group]) -> Iterator[Finding]:
 def _on_long_groups(groups: Iterable[Group]) -> Iterator[Finding]:
     """Find the first group that is too long for HTTrack.
 
-    The finding is about the first rule of the group that HTTrack forgets.
+    The note has the line number of the first rule in the group that HTTrack forgets.
     """
     for group in groups:
         if _OF_HTTRACK.isdisjoint(group.user_agents):

@@ -100,9 +100,9 @@ def directory_of_index(pattern: str) -> str:
 def precedence_of(length: int, allow: bool, line: int) -> int:
     """Return the precedence of a rule. Of the rules that match, the highest precedence decides.
 
-    A longer pattern has a higher precedence. If the lengths are equal, an allow rule is above a
-    disallow rule (Google's page, "Order of precedence for rules"). If the kinds are equal too, an
-    earlier line is above a later line (Google's parser).
+    A longer pattern has a higher precedence. If the lengths are equal, an allow rule has a higher
+    precedence than a disallow rule (Google's page, "Order of precedence for rules"). Of two rules
+    of the same kind and length, the earlier rule has the higher precedence (Google's parser).
     """
     return ((2 * length + allow) << KIND_BITS) + ((LAST_LINE - line) << 1) + allow
 

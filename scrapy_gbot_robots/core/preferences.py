@@ -138,14 +138,14 @@ def said_by(lines: tuple[ContentLine, ...], url: str | bytes) -> Preferences:
 def _statements(
     lines: tuple[ContentLine, ...],
 ) -> tuple[Preferences, Index, tuple[Preferences, ...]]:
-    """Read `Content-` lines.
+    """Read the preferences in `Content-Usage` and `Content-Signal` lines.
 
     Returns:
         A tuple with three items. The first item contains the combined preferences of all
-        `Content-Signal` lines. The second item is an index of the paths in `Content-Usage` lines,
-        in which each path has a number in place of a line number. The third item contains the
-        preferences for each number. Number 0 is for lines without a path, which apply if no path
-        matches.
+        `Content-Signal` lines. The second item is an `Index` of the paths in `Content-Usage` lines.
+        In place of a line number, each path has a number from 0 on. The third item contains the
+        preferences for the path with each number. Number 0 is for lines without a path, which apply
+        if no path matches.
     """
     stated: dict[str, list[Preferences]] = {"": []}
     signals: list[Preferences] = []

@@ -324,7 +324,7 @@ def _with_groups(
 
 
 def groups_by_agent(groups: Iterable[Group]) -> dict[str, tuple[int, ...]]:
-    """Return, for each user agent, the indexes in `groups` of the groups that name it.
+    """Return, for each user agent, the indexes in `groups` of the groups that name the user agent.
 
     Groups for the same user agent are merged later (RFC 9309 2.2.1).
     """

@@ -70,11 +70,11 @@ def as_sent(url: str) -> str:
 
 
 def other_forms(url: str | bytes) -> tuple[str, ...]:
-    """Return the forms, other than `url` itself, in which some client sends an absolute URL.
+    """Return all forms, except `url` itself, in which some client may send the absolute URL `url`.
 
-    Nearly every URL has no other form, and a URL has at most five. User-info that contains a `;` is
-    removed from each form, because Google's parser would take the `;` for the beginning of the
-    path.
+    Nearly every URL has no other form, and no URL has more than five other forms. User-info that
+    contains a `;` is removed from each form, because Google's parser would take the `;` for the
+    beginning of the path.
     """
     text = url if isinstance(url, str) else url.decode("utf-8", "surrogateescape")
     text = text.partition("#")[0]

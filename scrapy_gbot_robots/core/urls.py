@@ -21,13 +21,14 @@ _PATH = re.compile(r"(?://|(?!//))(?:[^/?;#]*://|(?![^/?;#]*://))[^/?;#]*([/?;][
 # This matches the beginning of a URL, up to the first slash of the path.
 _PREFIX = re.compile(r"[^/?;#]*://[^/?;#]*/")
 
-# `escape` changes two things: escapes with a lower-case digit, such as "%2f", and bytes past ASCII.
+# The function `escape` changes escapes with a lower-case digit, such as "%2f", and bytes past
+# ASCII.
 _PERCENT = ord("%")  # For bytes, `37 in raw` is much faster than `b"%" in raw`.
 LOOSE_ESCAPE = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
 _LOOSE_BYTES = re.compile(LOOSE_ESCAPE.pattern + rb"|[\x80-\xff]+")
 _ESCAPED = [b"%%%02X" % byte for byte in range(256)]
 
-# The protocols for which a robots.txt is valid (Google's page).
+# The default ports of the protocols for which a robots.txt is valid (Google's page).
 DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
 ROBOTS_PATH = "/robots.txt"  # The case of this path matters.
 

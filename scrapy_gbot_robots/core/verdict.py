@@ -13,7 +13,7 @@ from .urls import shown
 # The reasons of a verdict that comes from the rules of a robots.txt. The package `policy` adds
 # other reasons, such as "robots.txt unreachable".
 MOST_SPECIFIC = "most specific rule"
-# An allow rule and a disallow rule match, and their patterns are equally long.
+# This is the reason if an allow rule and a disallow rule match and are equally long.
 LEAST_RESTRICTIVE = "least restrictive of equally long rules"
 INDEX_OF_DIRECTORY = "an allowed index.htm allows its directory"
 EMPTY_RULE = "only a rule without a path matches"
@@ -50,8 +50,8 @@ class Verdict(NamedTuple):
 
     Attributes:
         allowed: whether the URL may be fetched.
-        rule: the rule that decides. If no rule decides, this is a rule without a path, or None if
-            the group has no rule without a path.
+        rule: the rule that decides. If no rule decides, this is a rule of the group without a path,
+            or None if there is no such rule.
         reason: a short English phrase for people.
         group: the product token whose rules were used, in lower case; "*" for the global group;
             None if there is no group.
