@@ -36,9 +36,9 @@ _TURNED = {
 }
 _NOT_COMPARED = "not compared, because these files have too many rules for too many user agents"
 
-# If only one version names a user agent, this dictionary gives the word for the change. The first
-# item of a key is whether the old version lacks the user agent. The second item is whether the new
-# version lacks the user agent.
+# A user agent is "added" if only the new version names it, and "removed" if only the old version
+# names it. The first item of a key is whether the name is missing in the old version. The second
+# item is whether the name is missing in the new version.
 _GROUPS = {(True, False): "added", (False, True): "removed"}
 
 
@@ -119,7 +119,7 @@ class _Reading(NamedTuple):
             not name the user agent, `texts` has no rules, although the user agent follows the rules
             of "*".
         is_closed: whether every URL is disallowed for the user agent. If the version does not name
-            the user agent, the rules of "*" decide this.
+            the user agent, this depends on the rules of "*".
         work: the units of work for reading and comparing these lines.
     """
 
@@ -138,7 +138,7 @@ class _Version:
         self._not_named: _Reading | None = None
 
     def reading(self, user_agent: str) -> _Reading:
-        """Return the lines that `user_agent` follows.
+        """Return the lines that `user_agent` follows in this version.
 
         All user agents that the version does not name get the same object.
         """

@@ -73,8 +73,8 @@ _USAGE = -2
 _SIGNAL = -3
 _OWN = {CRAWL_DELAY: _DELAY, b"content-usage": _USAGE, b"content-signal": _SIGNAL}
 _OWN_KINDS = frozenset(_OWN.values())
-# If a user agent is named only in the first run of a group (see `ScannedGroup`), these are the
-# numbers of the runs that name the user agent.
+# The numbers of the runs that name a user agent, if only the first run of a group does. The
+# docstring of `ScannedGroup` explains what a run is.
 _FIRST_RUN = (0,)
 
 
@@ -119,10 +119,10 @@ _MOST_INDENT = 100
 # A line belongs to a group only if it begins with one of these names, compared in lower case. The
 # reader skips any other line.
 _BEGINNINGS = _beginnings()
-# Before a wanted group, only lines that begin with one of these bytes matter: the first letters of
-# user-agent and Content-Signal lines, and white space.
+# Before a wanted group, a line matters only if it begins with one of these bytes. They are white
+# space and the first letters of user-agent and `Content-Signal` lines.
 _BEFORE_GROUP = frozenset(bytes((byte,)) for byte in b"uUcC" + _WHITE)
-# Inside a wanted group, only lines that begin with one of these bytes matter.
+# Inside a wanted group, a line matters only if it begins with one of these bytes.
 _IN_GROUP = _BEFORE_GROUP.union(
     (name[:1] for name in _BEGINNINGS), (name[:1].upper() for name in _BEGINNINGS)
 )
@@ -309,7 +309,7 @@ class _Scan:
 
     def __init__(self, user_agents: tuple[bytes, ...]) -> None:
         self._agents = user_agents
-        # The group of the current line; None if the group is for none of the user agents.
+        # The group of the current line; None if this group is for none of the user agents.
         self._group: ScannedGroup | None = None
         self._number = 0  # the number of the last line that was read or skipped
         self._seen_agent = False

@@ -230,7 +230,7 @@ def _letters(name: str) -> str:
 
 
 def _product(name: str) -> str:
-    """Return the product in the name of a crawler, such as "claude" for Claude-User."""
+    """Return the product to which a crawler belongs, such as "claude" for Claude-User."""
     return name.partition("-")[0].lower().removesuffix("bot").removesuffix("spider")
 
 

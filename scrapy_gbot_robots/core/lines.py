@@ -1,10 +1,10 @@
 """Split the bytes of a robots.txt into lines, and read each line as Google's parser does.
 
 This module is the careful reader. For each line it returns the field name, the value, the kind of
-the line, and flags for anything odd. The careful reader is the specification of the fast reader
-(crawler_groups.py), which means that both must give the same rules; tests compare the two readers.
-`RobotsTxt.fields`, `RobotsTxt.remarks` and the command `lint` use the careful reader for all lines.
-A crawl uses it only for lines in an unusual form.
+the line, and flags for anything odd. The fast reader is in crawler_groups.py. The careful reader is
+the specification of the fast reader, which means that both must give the same rules. Tests compare
+the two readers. `RobotsTxt.fields`, `RobotsTxt.remarks` and the command `lint` use the careful
+reader for all lines. A crawl uses it only for lines in an unusual form.
 
 For example, the line " Dissallow : /a b # no" has the key "Dissallow" and the value "/a b". The
 kind of the line is DISALLOW. The flags are HAS_DIRECTIVE, TYPO and HAS_COMMENT.

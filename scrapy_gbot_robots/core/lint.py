@@ -103,8 +103,8 @@ _FOLDERS = (
     (r"/wp-content/(?:themes|plugins)/\Z", "*.css"),
 )
 
-# The limit on the work of comparing patterns with paths. A unit of work is the comparison of one
-# character of a pattern with one character of a path. A unit takes at most a quarter of a
+# The limit on the work of comparing patterns with paths, in units. Comparing one character of a
+# pattern with one character of a path is one unit of work, and takes at most a quarter of a
 # nanosecond.
 _MOST_WORK = 20_000_000_000
 _MOST_SHOWN = 100  # A finding shows 200 characters, so it never shows more user agents than this.

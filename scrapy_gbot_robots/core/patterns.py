@@ -9,10 +9,10 @@ later segments, so the search never goes back. The number of steps is at most th
 pattern times the length of the path. Patterns never become regular expressions. For example, the
 pattern "/a*b*c" matches the path "/axbbc" with "/a" at 0, "b" at 3 and "c" at 5.
 
-A crawl requests only a few pages of most hosts. For these hosts, an index (rule_index.py) costs
-more time and memory than it saves, so `Patterns` tries the patterns one by one. An index consists
-of one object for the disallow rules and one object for the allow rules. Both objects implement the
-protocol `RuleSet`, as `Patterns` does.
+A crawl requests only a few pages of most hosts. For these hosts, an `Index` of the rules
+(rule_index.py) costs more time and memory than it saves, so `Patterns` tries the patterns one by
+one. An `Index` contains one object for the disallow rules and one object for the allow rules. These
+two objects and `Patterns` implement the protocol `RuleSet`.
 
 The sources are RFC 9309 2.2.3, and Google's page ("URL matching based on path values", "Order of
 precedence for rules").
@@ -41,8 +41,8 @@ _IN_A_BYTE = 256  # A line number below this value fits into one byte.
 # the path is then allowed, and it is less than the precedence of any rule.
 NO_RULE = 1
 LAST_LINE = 2**32 - 1
-KIND_BITS = 33  # In a precedence, the first part for the kind of the rule begins at this bit.
-LENGTH_BITS = 34  # In a precedence, the length of the pattern begins at this bit.
+KIND_BITS = 33  # In a precedence, the bits for the length and the kind stand above this many bits.
+LENGTH_BITS = 34  # In a precedence, the bits for the length stand above this many bits.
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -213,7 +213,8 @@ class Patterns:
         # file counts.
         plainest = wildest = ""
         if path.startswith(texts):
-            # There may be thousands of patterns, so the fast `filter` finds the few that match.
+            # There may be thousands of patterns, so the built-in `filter`, which is fast, finds the
+            # few patterns that may match.
             beginning = filter(path.startswith, texts)
             plainest = max([text for text in beginning if matches(text, path)], key=len, default="")
         for needle, text in wild:
@@ -253,7 +254,7 @@ NO_PATTERNS = Patterns("", b"", False)
 
 
 def _with_directories(text: str, lines: Sequence[int]) -> tuple[str, Sequence[int]]:
-    """Insert the pattern of the directory before each pattern for an index page."""
+    """Insert the pattern "/d/$" before each pattern for an index page such as "/d/index.html"."""
     patterns: list[str] = []
     numbers: list[int] = []
     for pattern, line in zip(text.split("\n"), lines, strict=True):

@@ -360,7 +360,7 @@ _BETWEEN_NAMES = re.compile(r"[\s,;|]+")
 # A policy token begins with this text. A policy token stands in a user-agent line, but does not
 # name a crawler (draft-kelley-aipref-training-preference-signal-00).
 _POLICY = "__usage_"
-# Ends of messages about user-agent lines of which Google reads only a part.
+# These are the ends of messages about user-agent lines of which Google's parser reads only a part.
 _NAME_ENDS = ', because a name ends before the first character that is not a letter, "-" or "_"'
 _ITS_CRAWLER = f"{_NAME_ENDS}; the crawler itself may read the whole name"
 # This matches a text that a program writes in a user-agent line if the name is missing. Such a text

@@ -22,10 +22,10 @@ have a higher precedence.
 1. A rule without a wildcard is a *stem*. It matches if the path begins with it. The stems are
    sorted, and one bisection finds the last stem that does not come after the path. Any stem with
    which the path begins is either this stem or a prefix of this stem. So each stem has a link to
-   the longest of the other stems that are its prefixes, and stores the highest precedence of the
-   rules along the chain of links.
-2. A wildcard pattern with a long text before its first star *hangs* on that text as a stem. It is
-   tried only for paths that begin with the stem.
+   the longest other stem that is a prefix of this stem. Each stem also stores the highest
+   precedence of the rules along the chain of links.
+2. A wildcard pattern with a long text before its first star *hangs* on that text as a stem. The
+   pattern is tried only for paths that begin with the stem.
 3. Any other wildcard pattern has a *needle*, which is its longest literal segment after the first
    star. The pattern is tried only for paths that contain the needle. If there are few needles, or
    if a needle is short, the path is searched for each needle with the operator `in`. Otherwise the
@@ -224,8 +224,8 @@ class _OneKind:
         self._highest = max((*plain.values(), *wild.values()), default=0)
         # For each piece of five characters, the patterns that are filed under this piece.
         self._by_piece: dict[str, list[Filed]] = {}
-        # A function from a path to a truth value. If the value is false, the path contains no piece
-        # under which a pattern is filed.
+        # A function that takes a path. If the result is false, the path contains no piece under
+        # which a pattern is filed.
         self._may_hold_a_piece: Callable[[str], object] = bool
         # `_tried` contains the patterns that have a needle and are not in `_by_piece`.
         self._tried = self.needles = needles
@@ -235,8 +235,8 @@ class _OneKind:
         self._hung = {number: hung[stem] for number, stem in enumerate(stems) if stem in hung}
         self.head = min(map(len, stems), default=0)
         self.heads = frozenset([stem[: self.head] for stem in stems])
-        # For each stem, the index of the longest of the other stems that are prefixes of this stem;
-        # -1 if there is none.
+        # For each stem, the index of the longest other stem that is a prefix of this stem; -1 if no
+        # other stem is a prefix.
         self._parents: list[int] = []
         # For each stem, the highest precedence of a rule without a wildcard whose stem is this stem
         # or a prefix of this stem.

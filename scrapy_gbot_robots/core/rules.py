@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # From the following numbers of bytes, `weight_of` estimates the memory for a `Rules` object and its
 # index. The numbers were measured and rounded up.
 _BYTES_WITHOUT_RULES = 600
-_BYTES_EACH = 2_700  # A `Rules` object that has rules takes this memory without its patterns.
+_BYTES_EACH = 2_700  # This is for a `Rules` object that has rules. Patterns come on top.
 _TEXT_COPIES = 3  # The text of a pattern is in memory up to three times.
 _BYTES_PER_RULE = 240
 _BYTES_PER_WILDCARD = 620  # A rule with a wildcard takes this in addition to `_BYTES_PER_RULE`.
@@ -57,7 +57,7 @@ _TRIES = 25
 _ORDINARY_PATH = 80  # In characters. Trying a path of twice this length may cost twice as much.
 _PATHS_IN_A_TRY = 8  # Judging eight paths at once costs about as much as one try.
 _SPLIT_AGAIN_CHARS = 2_000  # Splitting patterns of this many characters takes only microseconds.
-_MANY_RULES = 1_500  # Trying or indexing this many rules takes milliseconds.
+_MANY_RULES = 1_500  # Trying this many rules, or building an index of them, takes milliseconds.
 
 # The function `takes_long` estimates the time of a question from the following numbers, which were
 # measured. A question is a call of `allowed`, `verdict` or `preferences_of` for a URL. A question

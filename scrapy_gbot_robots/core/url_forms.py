@@ -6,8 +6,8 @@ decode unneeded escapes, or escape characters that a URL may not contain. For ex
 handler the server receives `/private` for `/x/../private` and for `/%70rivate`. So a URL is judged
 in every form that a client may send, and it is disallowed if one of these forms is disallowed.
 
-This module does not send anything. It never decodes escapes of `/`, of `%` and of bytes past ASCII,
-because clients do not decode them.
+This module does not send anything. It never decodes the escapes of `/`, `%` and bytes past ASCII,
+because clients do not decode these escapes.
 
 The sources are RFC 3986 5.2.4 and 6.2.2 (dot segments, escapes), url.spec.whatwg.org ("basic URL
 parser") for browsers, and the behaviour of urllib.parse (Twisted), yarl (aiohttp), httpx and

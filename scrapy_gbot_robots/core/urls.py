@@ -58,7 +58,7 @@ _FORBIDDEN_IN_HOST = r"[\x00-\x20\x7f#%/:;<>?@\[\\\]^|]"
 
 
 def path_of(url: str | bytes) -> str:
-    """Return the part of `url` that is compared with rules: its path and query, escaped.
+    """Return the escaped path and query of `url`, which are compared with the rules.
 
     Parameters, such as ";v=1", belong to the path. As in Google's parser, there is a path for every
     text, and a NUL ends the path. For example, "//a/b" gives "/b", "example.com?a" gives "/?a", and
