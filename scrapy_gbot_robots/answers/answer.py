@@ -109,7 +109,7 @@ class Answer:
         return Verdict(allowed=self.state is State.FULL_ALLOW, reason=self.why)
 
     def preferences(self, url: str, user_agent: UserAgent) -> Preferences:
-        """The preferences in the robots.txt on the use of `url`; none if `url` is disallowed."""
+        """The site's preferences on the use of the page `url`; none if `url` is disallowed."""
         if self.state is not State.RULES:
             return NOTHING_SAID
         return preferences_of(self._rules[user_agent], url)

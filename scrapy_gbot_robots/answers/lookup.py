@@ -310,8 +310,8 @@ class Lookup:
     ) -> tuple[Entry, Source]:
         """Fetch a robots.txt; return the new entry for the storage, and `Source.FETCHED`.
 
-        The new entry replaces `entry` in the storage, and the lease that `StorageClient.find` has
-        taken ends. If this method is cancelled, `StorageClient.close` ends the lease.
+        The new entry replaces `entry` in the storage. This method ends the lease that was taken by
+        `StorageClient.find`. If this method is cancelled, `StorageClient.close` ends the lease.
 
         Three outcomes concern this crawl alone and are not stored: a middleware of the project has
         dropped the request, the project's own `Fetcher` has failed, or a proxy may have denied the

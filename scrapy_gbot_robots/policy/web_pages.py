@@ -307,7 +307,7 @@ def means_not_found(body: bytes, content_type: str = "") -> bool:
 def _visible(body: bytes, content_type: str) -> str:
     """Return the beginning of a page in lower case, without the elements that browsers hide."""
     text = _text(body[:_HEAD_BYTES], content_type[:_TITLE_CHARS])
-    # The replacement is markup, so that the result is still recognised as a page with markup.
+    # Hidden elements are replaced by markup, so that the result still looks like a web page.
     return _UNSEEN.sub("<!>", text.lower())
 
 

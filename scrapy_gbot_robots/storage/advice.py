@@ -1,9 +1,9 @@
 """Choose the advice that the log gives to the user when a Redis or a SQLite file fails.
 
 An error of a Redis client is recognised by the name of its class or by its text. The names of the
-classes are the same in redis-py and valkey-py. Both tests are needed: redis-py removes codes such
-as MOVED from the text of an error, and an error inside a script usually has the general class
-`ResponseError`.
+classes are the same in redis-py and valkey-py. The class and the text are both needed, because
+redis-py removes codes such as MOVED from the text of an error, and because an error inside a script
+usually has the general class `ResponseError`.
 """
 
 from __future__ import annotations
