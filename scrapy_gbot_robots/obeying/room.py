@@ -500,11 +500,13 @@ class Room:
         """
         if self._clock.running:
             self._clock.stop()
-        self._lookup.abandon()
+        # A look-up may end with an answer while it is cancelled. If requests still waited then, the
+        # room would begin another look-up for them.
         for site in self._sites.values():
             for waiter in site.waiters:
                 wake(waiter.ended, None)
             site.waiters = ()
+        self._lookup.abandon()
 
     def _begin_look_ups(self) -> None:
         """Look up the most urgent sites of the queue, but not far ahead of the pages.

@@ -354,6 +354,23 @@ async def test_answer_without_the_rules_of_a_request_in_the_downloader_is_not_th
     assert await together(works[1]) == [known]
 
 
+@as_scrapy_runs_it
+async def test_answer_that_comes_while_the_room_closes_begins_no_look_up(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    origin = Origin.of("http://a.x/")
+    other = UserAgent.of("otherbot")
+    request = Request("http://a.x/1")
+    waiting = under_way(world.room.answer_in_place(origin, other, request, keeps_place=True))
+    await until(lambda: world.asked)
+    known = CachedAnswer(origin, Decision(State.RULES, "", False, 9e9, 9e9), 200)
+    known.add_rules(RobotsTxt.parse(b""), [AGENT])  # and not those of `other`
+    monkeypatch.setattr(world, "abandon", lambda: world.asked.pop("a.x")(known))
+    world.room.close()
+    assert world.order == ["a.x"]
+    assert await together(waiting) == [None]
+
+
 def test_answer_that_expires_while_it_is_taken_from_memory_leaves_no_request_waiting(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
