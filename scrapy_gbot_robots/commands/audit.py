@@ -166,7 +166,8 @@ def _decision_on(version: RobotsFile | RobotsState) -> Decision:
 def _why(verdict: Verdict) -> str:
     if verdict.rule is None:
         return verdict.reason
-    return f"{verdict.rule} (line {verdict.rule.line})"
+    empty = "" if verdict.rule.pattern else "empty "
+    return f"{empty}{verdict.rule} (line {verdict.rule.line})"
 
 
 def _word(answer: int) -> str:
@@ -445,8 +446,8 @@ class _Audit:
             judged += f", {changed:,} of them judged differently,"
         err.say(f"{judged} in {time.monotonic() - self._began:.1f} s")
         if invalid:
-            why = f"not a URL of at most {MAX_URL:,} characters{self._example}"
-            err.say((f"{plural(invalid, 'line')} left out: {why}", "warning"))
+            why = f"not a whole URL (https://host/path), or over {MAX_URL:,} characters"
+            err.say((f"{plural(invalid, 'line')} left out: {why}{self._example}", "warning"))
         rows = []
         for column, name in enumerate(self._names):
             numbers = [self._answers[column, answer] for answer in (YES, NO, UNREACHABLE)]

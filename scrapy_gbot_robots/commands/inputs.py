@@ -274,5 +274,9 @@ def version_of(
     if outage is not None:
         raise CommandError(f"{version.where}: robots.txt unreachable: {outage.why}")
     if not (may_lack or version.has_body):
-        raise CommandError(f"{version.where}: there is nothing to read: {version.decision.why}")
+        is_open = not (version.is_disallowed or version.is_denied)
+        meaning = ", so crawlers may fetch everything" * is_open
+        raise CommandError(
+            f"{version.where}: there is nothing to read: {version.decision.why}{meaning}"
+        )
     return version

@@ -143,10 +143,10 @@ class RobotsState(NamedTuple):
             words += f", from the storage ({self.storage})"
         yield "robots.txt", words
         if self.copy.kind is Kind.NONE and self.copy.status in REFUSALS:
-            yield (
-                "note",
-                "the site denies access to it; GBOT_ROBOTS_ACCESS_DENIED decides what that means",
+            meaning = (
+                "Google then allows everything, and for a crawl GBOT_ROBOTS_ACCESS_DENIED decides"
             )
+            yield "note", f"the site denies access to it; {meaning}"
         if outage is not None and not decision.temporary:
             yield "note", f"the last fetch failed: {outage.why}; this answer still counts"
         if copy is not None:

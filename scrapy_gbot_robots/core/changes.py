@@ -32,7 +32,7 @@ _WORK_OF_TEXT = 1_000
 
 _TURNED = {
     True: "now everything is disallowed",
-    False: "now not everything is disallowed any more",
+    False: "before, everything was disallowed",
 }
 _NOT_COMPARED = "not compared, because these files have too many rules for too many user agents"
 

@@ -198,7 +198,10 @@ def no_robots_file(body: bytes, robotstxt: RobotsTxt) -> Finding | None:
     if is_web_page(body) and not has_directive and not _DIRECTIVE.search(body):
         return finding(1, "web page")
     rules = sum(len(group.rules) for group in groups_of(robotstxt))
-    return finding(1, "no robots file", what=what, rules=rules)
+    obeyed = "; crawlers find no rule in it"
+    if rules:
+        obeyed = f", but crawlers obey {rules} rule{'s' * (rules > 1)} in it"
+    return finding(1, "no robots file", what=what, rules=obeyed)
 
 
 def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:

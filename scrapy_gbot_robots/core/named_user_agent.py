@@ -190,9 +190,23 @@ def group_in_words(crawler: UserAgent, group: str | None, line: int | None) -> s
         heeded.append("*")
     if not heeded:
         return f"none: {IGNORES_ROBOTS}"
-    unnamed = " or ".join(takewhile(lambda token: token.lower() != group, heeded))
+    unnamed = " or ".join(
+        _as_known(token, crawler)
+        for token in takewhile(lambda token: token.lower() != group, heeded)
+    )
     if group is None:
         ignored = "" if crawler.heeds_global else "; it ignores *"
         return f"none: no group names {unnamed}{ignored}"
     why = f"no group names {unnamed}" if unnamed else "it names the crawler"
     return f'"{group}" (line {line}): {why}'
+
+
+def _as_known(token: str, crawler: UserAgent) -> str:
+    """Return a token of `crawler`, after the crawler's name if the token is a part of the name.
+
+    For example, the result is "MJ12bot (read as MJ)", because a token ends before a digit.
+    """
+    rest = crawler.name.removeprefix(token)
+    if rest != crawler.name and rest[:1].isdigit():
+        return f"{crawler.name} (read as {token})"
+    return token

@@ -98,9 +98,7 @@ class Finding(NamedTuple):
 _WORDS = {
     ERROR: {
         "search engine shut out": "{crawlers} may fetch nothing: {why}",
-        "no robots file": (
-            "this is {what}, not a robots.txt; number of its lines that are read as rules: {rules}"
-        ),
+        "no robots file": ("this is {what}, not a robots.txt{rules}"),
         "cut": "the file was cut here, after {what} bytes; the end of this line may be missing",
         "another field read as a rule": 'Google reads this field as the rule "{rule}"',
         "comment within a path": (
@@ -118,7 +116,8 @@ _WORDS = {
         ),
         "ignored": 'this line is neither a directive nor a comment, which begins with "#"{odd}',
         "no leading slash": (
-            'no path begins with "{value}"{odd}; begin it with "/", without scheme and host'
+            'the path of a URL begins with "/", so "{value}"{odd} matches no URL; '
+            'write the path from its "/", without scheme and host'
         ),
         "several paths": (
             "a comma does not separate paths, so this is one path, which no URL has; write one "

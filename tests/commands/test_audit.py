@@ -27,7 +27,7 @@ __all__ = ["project"]
 OLD = b"user-agent: *\ndisallow: /a\ndisallow: /b\n\nuser-agent: googlebot\ndisallow: /g\n"
 NEW = b"user-agent: *\ndisallow: /a\nallow: /a/open\ndisallow: /c,\n"
 URLS = [f"https://example.com/{path}" for path in ("a", "a/open", "b", 'c,"d"', "g", "z")]
-LEFT_OUT = "1 line left out: not a URL of at most 16,384 characters"
+LEFT_OUT = "1 line left out: not a whole URL (https://host/path), or over 16,384 characters"
 TO_FILE = ["sh", "-c", f'exec "{sys.executable}" -m scrapy_gbot_robots "$@" > $OUT', "sh"]
 
 
@@ -84,6 +84,12 @@ def test_text_has_a_line_for_each_url_and_crawler_with_the_deciding_rule(files: 
         "allowed      a          no rule matches                           https://example.com/g\n"
         "disallowed   googlebot  Disallow: /g (line 6)                     https://example.com/g\n"
     )
+
+
+def test_empty_rule_is_called_empty(files: Path) -> None:
+    (files / "empty.txt").write_text("user-agent: a\ndisallow:\n")
+    ended = audit(files, "--robots empty.txt --as a", URLS[0])
+    assert re.split(" {2,}", ended.out.splitlines()[1])[2] == "empty Disallow: (line 2)"
 
 
 def test_diff_shows_the_urls_that_change_and_both_reasons(files: Path) -> None:
@@ -184,7 +190,10 @@ def test_each_urls_own_robots_txt_is_asked_once(project: Path) -> None:
         run(*arguments, cwd=project, stdin=f"{a.url('/a')}\n{b.url('/a')}".encode())
         assert [site.paths() for site in (a, b, ill)] == [["/robots.txt"]] * 3
     assert "5 URLs in" in ended.err
-    assert "2 lines left out: not a URL of at most 16,384 characters: nonsense" in ended.err
+    assert (
+        "2 lines left out: not a whole URL (https://host/path), or over 16,384 characters: nonsense"
+        in ended.err
+    )
 
 
 def test_urls_not_in_utf_8_are_judged_by_bytes_and_too_long_ones_left_out(files: Path) -> None:

@@ -320,7 +320,8 @@ def test_wait_for_a_slow_host_is_shown_until_it_is_over(command: str, tmp_path: 
 
 
 def test_denied_robots_txt_is_not_said_to_be_absent(tmp_path: Path) -> None:
-    note = "  = note: the site denies access to it; GBOT_ROBOTS_ACCESS_DENIED decides what that means\n"
+    allowed = "Google then allows everything, and for a crawl GBOT_ROBOTS_ACCESS_DENIED decides"
+    note = f"  = note: the site denies access to it; {allowed}\n"
     for status, is_denied in ((401, True), (402, True), (403, True), (451, True), (404, False)):
         with Site({"*": Reply(status)}) as site:
             ended = run("check", site.url("/x"), cwd=tmp_path)

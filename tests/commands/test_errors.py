@@ -116,7 +116,7 @@ def test_archive_is_not_read_as_rules_and_other_files_get_a_note(line: str, tmp_
         status, said = tried(body)
         assert status == 2
         assert "this is an archive; take the robots.txt files out of it first" in said
-    no_rules = "not a robots.txt; number of its lines that are read as rules: 0"
+    no_rules = "not a robots.txt; crawlers find no rule in it"
     for body, note, times in (
         (
             b"<html><body>Not here</body></html>\n",

@@ -46,7 +46,8 @@ def test_several_files_and_sites_are_linted_in_one_run(tmp_path: Path) -> None:
     assert f"{site.url('/robots.txt')}:2: error" in ended.out
     assert "the file was cut here, after 100 bytes" in ended.out
     assert "error: missing.txt: No such file or directory; a site is named by its URL" in ended.err
-    assert f"error: {none.url('/robots.txt')}: there is nothing to read: HTTP 404\n" in ended.err
+    nothing = "there is nothing to read: HTTP 404, so crawlers may fetch everything\n"
+    assert f"error: {none.url('/robots.txt')}: {nothing}" in ended.err
 
 
 @table("name", row("UTF-8-name", "café.txt".encode()), row("latin-1-name", b"caf\xe9.txt"))

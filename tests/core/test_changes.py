@@ -203,7 +203,7 @@ def test_change_is_told_line_by_line() -> None:
     ]
     (change,) = changed("user-agent: *\ndisallow: /", "user-agent: *\nallow: /a")
     told = [text for _, (text, _) in change_in_words(change)]
-    assert told[0] == "now not everything is disallowed any more"
+    assert told[0] == "before, everything was disallowed"
     (change,) = changes(RobotsTxt.parse(OLD.encode()), RobotsTxt.parse(b""), most_work=0)[-1:]
     ((sign, (text, _)),) = change_in_words(change)
     assert (sign, text.partition(",")[0]) == ("?", "not compared")

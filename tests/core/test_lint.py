@@ -294,21 +294,21 @@ u\0\0\0s\0\0\0    1 no robots file    this is UTF-16 or UTF-32 (
 \0\0\0\0    1 no robots file    this is another text
 \0disallow: /    1 no robots file    this is another text
 \xfe\xff\0u\0s\0e\0r\0:\0*    1 no robots file    ; save it as UTF-8
-\x7fELF\0\0\1\2|nothing: here\0    1 no robots file    this is another text, not a robots.txt; number of its lines
-{"error":"forbidden"}|    1 no robots file    another text, not a robots.txt; number of its lines that are read as rules: 0
+\x7fELF\0\0\1\2|nothing: here\0    1 no robots file    this is another text, not a robots.txt; crawlers find no rule in it
+{"error":"forbidden"}|    1 no robots file    another text, not a robots.txt; crawlers find no rule in it
 {"User-agent": "*",|"Disallow": "/"}    1 no robots file    this is another text
 \xef\xbb\xbf [1,|2]    1 no robots file    this is another text
 <head><title>x</title>|x    1 web page    a web page
 <body>x    1 web page    let the server answer 404
 <html><pre>User-agent: *<br>Disallow : /</pre>    1 no robots file    a web page
 <html><pre>disallow|</pre>    1 web page    a web page
-<html>|user-agent: *    1 no robots file    that are read as rules: 0
-<html>|sitemap: https://a.example/s.xml    1 no robots file    that are read as rules: 0
+<html>|user-agent: *    1 no robots file    crawlers find no rule in it
+<html>|sitemap: https://a.example/s.xml    1 no robots file    crawlers find no rule in it
 Forbidden    1 no robots file    this is another text
 # c||error: not found|humans: all    1 no robots file    this is another text
 \xef\xbb\xbf\r| <html lang=en>|<p>x: y</p>    1 web page    a web page
 <?xml version="1.0"?>|<!-- a -->|<!doctype\thtml>|<a>    1 web page    a web page
-<html><pre>|user-agent: *|disallow: /a|disallow: /b    1 no robots file    that are read as rules: 2
+<html><pre>|user-agent: *|disallow: /a|disallow: /b    1 no robots file    but crawlers obey 2 rules in it
 user-agent: b|disallow: /|user-agent: a|    3 group without rules    "a" may fetch everything
 user-agent: *7|    1 no user agent    "*7" names
 user-agent: *|disallow: /b|user-agent: MJ12bot|disallow: /x    3 own group    do not apply to MJ12bot, which

@@ -120,6 +120,7 @@ def test_robots_txt_itself_is_never_disallowed(url: str) -> None:
     ("/two", "a", 5, '"a" (line 5): it names the crawler'),  # the group of the deciding rule
     ("/x", "a", 1, '"a" (line 1): it names the crawler'),
     ("/x", "c", 8, '"*" (line 8): no group names c'),
+    ("/x", "MJ12bot", 8, '"*" (line 8): no group names MJ12bot (read as MJ)'),
     ("/x", "*", 8, '"*" (line 8): it names the crawler'),
     ("/x", "AdsBot-Google", None, "none: no group names AdsBot-Google; it ignores *"),
     ("/x", "Google-Safety", None, "none: this crawler ignores robots.txt"),
