@@ -115,9 +115,9 @@ class _Reading(NamedTuple):
     """The lines that a user agent follows in one of the two versions.
 
     Attributes:
-        texts: the lines of the user agent's own groups, each with its number. If the version does
-            not name the user agent, `texts` has no rules, although the user agent follows the rules
-            of "*".
+        texts: the lines of the groups that name the user agent, each with its line number. If the
+            version does not name the user agent, `texts` has no rules, although the user agent
+            follows the rules of "*".
         is_closed: whether every URL is disallowed for the user agent. If the version does not name
             the user agent, this depends on the rules of "*".
         work: the units of work for reading and comparing these lines.

@@ -83,8 +83,8 @@ _BRACKET = re.compile(r"(\\.|[()])")
 # there each of them is replaced by a space.
 _NO_SEPARATORS = str.maketrans("();,", "    ")
 _COMPATIBLE = re.compile(r"compatible(?![\w-])[\s:-]*", re.IGNORECASE)
-# This matches the address of the operator after the name of a crawler in a comment, as in "(mybot
-# +https://example.com/bot)".
+# In a comment such as "(mybot +https://example.com/bot)", this matches the address of the operator
+# after the name of the crawler.
 _ADDRESS = re.compile(r"(?<!\s)\s+\+?(?:https?://|www\.)\S*\Z", re.IGNORECASE)
 # Words in a header that are not the name of a crawler. They are an empty word, a URL, an e-mail
 # address, the name of the header itself, and the letters "U", "I" and "N", with which old browsers

@@ -318,7 +318,7 @@ def _seams(all_lines: Iterable[Line]) -> set[int]:
     user-agent lines of a group. A blank line, a sitemap line or a crawl delay does not end them.
     """
     seams = set()
-    # The names of the fields since the last user-agent line; None if a rule has followed that line.
+    # The names of the fields since the last user-agent line; None if a rule follows that line.
     fields: set[bytes] | None = None
     for line in all_lines:
         if line.kind == USER_AGENT:

@@ -249,7 +249,8 @@ class RobotsTxt:
         for line, group in _with_groups(self, ended_by_usage=key == _USAGE):
             if line.key.lower() == key and line.flags & HAS_DIRECTIVE:
                 matching.append((line, group))
-        # A group may have thousands of user agents, so the lines of a group share one tuple.
+        # A group may have thousands of user agents, so all lines of a group share one tuple of user
+        # agents.
         groups = {id(group): group for _, group in matching}
         user_agents = {identity: tuple(group.user_agents) for identity, group in groups.items()}
         lines: list[FieldLine] = []

@@ -16,13 +16,13 @@ built once, in time that is linear in the text of the rules. It answers two ques
   before the path is cut out of the URL.
 
 The disallow rules are searched first, because most paths match none of them. The allow rules are
-arranged in the same way. They are searched only if a disallow rule matches and an allow rule may
-have a higher precedence.
+arranged in the same way as the disallow rules. They are searched only if a disallow rule matches
+and an allow rule may have a higher precedence.
 
-1. A rule without a wildcard is a *stem*. It matches if the path begins with it. The stems are
-   sorted, and one bisection finds the last stem that does not come after the path. Any stem with
-   which the path begins is either this stem or a prefix of this stem. So each stem has a link to
-   the longest other stem that is a prefix of this stem. Each stem also stores the highest
+1. A rule without a wildcard is a *stem*. The rule matches if the path begins with the stem. The
+   stems are sorted, and one bisection finds the last stem that does not come after the path. Any
+   stem with which the path begins is either this stem or a prefix of this stem. So each stem has a
+   link to the longest other stem that is a prefix of this stem. Each stem also stores the highest
    precedence of the rules along the chain of links.
 2. A wildcard pattern with a long text before its first star *hangs* on that text as a stem. The
    pattern is tried only for paths that begin with the stem.
@@ -54,8 +54,9 @@ are not searched. Line 4 decides, and the path is disallowed.
 A change to this module must keep three promises. Each list of patterns is sorted by precedence,
 with the highest at the beginning. A search in a list ends at the first match, or as soon as no
 better match can follow. The attributes that `allows_url` uses only save time, and do not change the
-result; the comments beside their assignments explain why. A hostile file can still cause a search
-to try every pattern, so `takes_long` in rules.py assumes that every pattern is tried.
+result. The comments at the assignments of these attributes explain why. A hostile file can still
+cause a search to try every pattern, so `takes_long` in rules.py assumes that every pattern is
+tried.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def other_forms(url: str | bytes) -> tuple[str, ...]:
     in_browsers = "/".join([_BROWSERS_DOTS.get(part.lower(), part) for part in segments])
     decoded = _rewritten(path, _DECODED_IN_PATH)
     forms = (
-        # The form that aiohttp sends if the caller marks the URL as encoded.
+        # The form that aiohttp sends if the caller marks the URL as already encoded.
         base + path + shorter_query,
         # The form that Twisted sends.
         base + _EMPTY_PARAMETERS.sub(r"\1", path) + shorter_query,
