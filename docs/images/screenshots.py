@@ -52,7 +52,7 @@ def main() -> None:
         summary.write_text(_page(_summary(log)), encoding="utf-8")
         _shoot(summary, HERE / "summary.png", 900, 172, place)
         commands.write_text(_page(_commands(place)), encoding="utf-8")
-        _shoot(commands, HERE / "command.png", 900, 468, place)
+        _shoot(commands, HERE / "command.png", 900, 490, place)
 
 
 def _summary(log: str) -> str:
