@@ -47,7 +47,7 @@ NUMBERS = [
     ("waiting", "and {} more to request the next robots.txt early", front.LOOK_AHEAD),
     ("waiting", "asks the scheduler again every {} seconds", front.ASK_AGAIN_SECS),
     ("../ARCHITECTURE", "while it holds {} requests", front.MOST_HELD),
-    ("../ARCHITECTURE", "at most {} in each download slot", front.MOST_OF_A_SLOT),
+    ("../ARCHITECTURE", "while it holds {} requests of each slot", front.MOST_OF_A_SLOT),
     ("../ARCHITECTURE", "or {} if that is more", front.LOOK_AHEAD),
     ("../ARCHITECTURE", "again after {} seconds", front.ASK_AGAIN_SECS),
     ("../ARCHITECTURE", "at most {} pieces", reader._MOST_PIECES),
