@@ -67,7 +67,10 @@ _WIDE = re.compile(rb"\xff\xfe|(?:\0\0)?\xfe\xff|\0{0,3}[\t\n\r -~]\0")
 # the line. The value is the part of a finding that explains why the line does not begin a group.
 _SEAMS = {
     UNKNOWN: "is not a user-agent line",
-    USER_AGENT: "does not begin a new group, as no rule ends the group above",
+    USER_AGENT: (
+        "does not begin a new group (no Allow or Disallow line stands between it and the "
+        "user agents above)"
+    ),
 }
 _OF_ENGINES = chain.from_iterable(engine.tokens for engine in SEARCH_ENGINES.values())
 _ENGINE_TOKENS = set(map(str.lower, _OF_ENGINES))
