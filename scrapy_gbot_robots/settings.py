@@ -487,13 +487,12 @@ def is_enabled(settings: Words) -> bool:
 
 
 class _Need(NamedTuple):
-    """A second setting, whose value decides whether a first setting has an effect.
+    """What a setting needs to have an effect: another setting with a suitable value.
 
     Attributes:
-        other: the field name of the second setting.
-        useless: the values of the second setting with which the first setting has no effect.
-        example: a value of the second setting with which the first setting has an effect, as a text
-            for the log.
+        other: the field name of the other setting.
+        useless: the values of the other setting that are not suitable.
+        example: a suitable value of the other setting, as a text for the log.
     """
 
     other: str

@@ -86,9 +86,9 @@ def _lower_escapes(all_lines: Iterable[Line], written: Iterable[bytes]) -> Itera
 
 
 def _empty_rules(group: Group) -> Iterator[int]:
-    """Yield the line number of the first disallow rule without a path in a group.
+    """Yield the line number of the first disallow rule of `group` that has no path.
 
-    The number is yielded only if a later disallow rule of the group has a path.
+    If no later disallow rule of `group` has a path, yield nothing.
     """
     empty = 0
     for rule in group.rules:

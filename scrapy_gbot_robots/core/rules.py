@@ -189,9 +189,11 @@ class Rules:
         barred: set[str] = set()
         text = "\n".join(paths)
         if suspects and "" not in beginnings and "*" not in text and "$" not in text:
-            # At this point, no path contains "*" or "$". So if a suspect begins with a pattern, the
-            # pattern has no wildcard, and it matches. The suspect is disallowed unless it begins
-            # with the text before the first wildcard of an allow rule.
+            # None of `paths` contains "*" or "$". Each suspect begins with the text of a disallow
+            # pattern, so that pattern has no wildcard, and it matches the suspect. Only an allow
+            # rule could still allow the suspect. A pattern matches only paths that begin with the
+            # text before its first wildcard. If no allow pattern has such a text, the suspect is
+            # disallowed. All other suspects are examined below.
             exempt = tuple([allow.rstrip("$").partition("*")[0] for allow in self._allows.texts()])
             barred = {path for path in suspects if not path.startswith(exempt)}
         for needle, _ in wild:

@@ -120,9 +120,9 @@ class Patience:
         self._portions[answer.origin].left -= 1
 
     def is_first_wait(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether all requests of the origin still wait, so that none of them is forbidden yet.
+        """Whether the requests of the origin must all wait, so that none of them is forbidden yet.
 
-        Later, they are forbidden in portions, so some of them still wait (`gives_up`).
+        After that, `gives_up` decides. It lets a portion of the requests be forbidden at a time.
         """
         return now < self._decided_at(answer) and not self.is_over(answer, now)
 

@@ -150,7 +150,7 @@ class Room:
         # earliest first. An entry of `_queued` is out of date if its site has another rank now.
         self._queued: _Heap = []
         self._due: _Heap = []
-        self._numbers = count(1)  # the numbers of requests and of entries of heaps
+        self._numbers = count(1)  # One series of numbers for requests and for entries of heaps.
         # The sites with an `asked_at`, the earliest first. In the first second of its look-up, a
         # site is in `_young`, and then in `_late`.
         self._young: dict[Site, None] = {}
@@ -382,9 +382,10 @@ class Room:
         return not self._patience.is_over(answer, time.monotonic())
 
     def _release(self, site: Site) -> None:
-        """Make each line of `site` ready whose first request may go on.
+        """Release the requests of `site` that need not wait any more.
 
-        Also wake each request in the downloader that need not wait for a better answer.
+        If the first request of a line may go on, the line becomes ready. A request that waits in
+        the downloader wakes up if it need not wait for a better answer.
         """
         for line in site.unready_lines():
             if self._may_go(line):

@@ -123,7 +123,7 @@ def _has_lines_for_crawlers(body: bytes) -> bool:
 
 
 def _head(body: bytes) -> bytes:
-    """Return the beginning of `body` after a byte-order mark and white space."""
+    """Return the first bytes of `body`, without a leading byte-order mark and white space."""
     return body[:_HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")
 
 

@@ -377,9 +377,9 @@ class RobotsSitemapSpider(SitemapSpider):
         """Record the fate of a sitemap that a robots.txt lists.
 
         If this is the first sitemap of its host that has entries, the host is counted as "listed".
-        If this is the last sitemap of the host, and none of the host's sitemaps has entries, yield
-        the request for the first guess, which is a path of `sitemap_guess`. If `is_partial` is
-        true, this request is yielded after the last sitemap in any case.
+        If this is the last sitemap of the host, yield the request for the first guess (a path of
+        `sitemap_guess`) in two cases: none of the host's sitemaps has entries, or `is_partial` is
+        true.
 
         Args:
             fate: `_FOUND`, or the reason why the sitemap lists nothing.

@@ -1,9 +1,9 @@
-"""Choose the advice that the log gives to the user when a Redis or a SQLite file fails.
+"""Choose the advice that the log gives to the user when a Redis server or an SQLite file fails.
 
-An error of a Redis client is recognised by the name of its class or by its text. The names of the
-classes are the same in redis-py and valkey-py. The class and the text are both needed, because
-redis-py removes codes such as MOVED from the text of an error, and because an error inside a script
-usually has the general class `ResponseError`.
+Some errors of a Redis client are recognised by the names of their classes, which are the same in
+redis-py and valkey-py. Other errors are recognised by their texts. Classes alone are not enough,
+because an error inside a script usually has the general class `ResponseError`. Texts alone are not
+enough, because redis-py removes codes such as MOVED from them.
 """
 
 from __future__ import annotations
