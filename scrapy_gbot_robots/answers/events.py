@@ -21,6 +21,7 @@ from scrapy.exceptions import DontCloseSpider
 from ..concurrency import Background, run_in_thread
 from ..core.changes import changes
 from ..core.crawlers import UserAgent
+from ..core.lines import is_web_page
 from ..core.robots import RobotsTxt
 from ..core.urls import Origin, shown
 from ..engine import pull_soon
@@ -43,9 +44,9 @@ from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
 from .answer import CachedAnswer, ShownAnswer, Source
 from .robotparser import GbotRobotParser
 
-# The signal `DECIDED(answer, copy)` is sent for each new answer. The report and the record of a
-# crawl listen to it. `copy` is the robots.txt or other definite response on which the answer is
-# based; None if there is none.
+# The signal `DECIDED(answer, copy)` is sent for each new answer that follows from an entry. The
+# report and the record of a crawl listen to it. `copy` is the robots.txt or other definite response
+# on which the answer is based; None if there is none.
 DECIDED = object()
 
 _STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}" for state in State}
@@ -54,6 +55,12 @@ _CONSEQUENCES = {
     State.FULL_ALLOW: "all pages of this site may be crawled",
     State.RULES: "the rules of its last robots.txt apply",
 }
+# The advice if rules are not read because they are in UTF-16 text, or in a browser's web page.
+_TELL_THE_OWNER = "Google does not read them either. You may tell the site's owner"
+_SKIP_ROBOTS_REQUESTS = (
+    "If a middleware or download handler renders pages with a browser, make it skip requests with "
+    "meta['dont_obey_robotstxt']"
+)
 # The advice for a project in which a downloader middleware drops requests for robots.txt files.
 _WHAT_TO_DO = (
     "No request waits for it. Let that middleware pass requests with "
@@ -166,8 +173,7 @@ class CrawlEvents:
         if before is not None:
             facts = (before.fetched_at, before.state)
             was_temporary = before.temporary
-            self._stats.inc_value(_STATS_BY_STATE[before.state], -1)
-        self._stats.inc_value(_STATS_BY_STATE[answer.state])
+        self.count_state(answer, before)
         if robotstxt is not None and (facts is None or answer.fetched_at != facts[0]):
             self._send_known(robotstxt, answer, request)
         if answer.source is Source.STORED and copy is not None:
@@ -185,6 +191,12 @@ class CrawlEvents:
             logger.info("%s answers again", url)
         self._crawler.signals.send_catch_log(DECIDED, answer=answer, copy=copy)
 
+    def count_state(self, answer: CachedAnswer, before: CachedAnswer | None) -> None:
+        """Count the state of an origin, and no longer its state in the answer `before`, if any."""
+        if before is not None:
+            self._stats.inc_value(_STATS_BY_STATE[before.state], -1)
+        self._stats.inc_value(_STATS_BY_STATE[answer.state])
+
     def _tell_of_copy(self, copy: Copy, answer: CachedAnswer) -> None:
         """Warn if `copy` comes from a bot wall, or contains rules that the parser does not read.
 
@@ -201,12 +213,14 @@ class CrawlEvents:
             self._warn(sentence, answer, answer.why, self._settings.access_denied)
         elif not self._has_warned_of_page and (what := hides_rules(copy.body)):
             self._has_warned_of_page = True
+            advice = _TELL_THE_OWNER
+            if is_web_page(copy.body):
+                advice = _SKIP_ROBOTS_REQUESTS
             logger.warning(
-                "%s arrived as %s with rules inside, and these rules are not read. If a "
-                "middleware or download handler renders pages with a browser, make it skip "
-                "requests with meta['dont_obey_robotstxt']",
+                "%s arrived as %s with rules inside, and these rules are not read. %s",
                 shown(copy.url),
                 what,
+                advice,
             )
 
     def _tell_of_outage(self, answer: CachedAnswer, request: Request) -> None:

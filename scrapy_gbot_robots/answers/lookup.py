@@ -238,6 +238,7 @@ class Lookup:
                 raise
             self._events.failed("Looking up", pending.origin, error)
             pending.answer = failed_look_up(pending.origin, pending.before)
+            self._events.count_state(pending.answer, _by_robots_txt(pending.before))
             self._cache.put(pending.answer)
 
     def _finish(self, pending: PendingLookup) -> None:
@@ -252,10 +253,7 @@ class Lookup:
 
         The answer is cached, and is announced by log lines, stats and signals.
         """
-        before, settings = pending.before, self._settings
-        if before is not None and before.override is not None:
-            # `before` came from an override that has run out, and not from the site's own file.
-            before = None
+        before, settings = _by_robots_txt(pending.before), self._settings
         decision = decide(entry, time.time(), settings.policy)
         if entry.outage is not None and decision.copy is not None and source is Source.FETCHED:
             source = Source.STORED  # The fetch has failed, so the stored copy decides.
@@ -352,3 +350,10 @@ class Lookup:
         if ahead:
             return now < decision.refresh_at
         return now < decision.ask_at
+
+
+def _by_robots_txt(before: CachedAnswer | None) -> CachedAnswer | None:
+    """Return `before`, or None if it came from an override and not from the site's own file."""
+    if before is not None and before.override is not None:
+        return None
+    return before

@@ -67,8 +67,8 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     """One origin that has requests in the room, or that the room will look up again.
 
     A site is a dict of its lines. Each key has two parts: the download slot, and whether the
-    requests of the line have come back from the middleware to wait. All requests that need no
-    robots.txt are in one site, whose origin is None.
+    requests of the line have come back from the middleware to wait. All requests that the room lets
+    go on without a robots.txt are in one site, whose origin is None.
 
     The standing of a site follows from its answer, and from how a better answer is sought: the site
     is queued for a look-up (`queued_rank`), or is being looked up (`asked_at`), or is due later,
@@ -102,7 +102,7 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     """
 
     origin: Origin | None
-    answer: CachedAnswer | None = None  # The answer of the last look-up. It may be out of date.
+    answer: CachedAnswer | None = None  # The last answer that the room took. It may be out of date.
     # Requests with numbers below this number were waiting when `answer` came.
     waited_before: int = 0
     # If one of the next three attributes has a value, an answer is sought. At most one of them has

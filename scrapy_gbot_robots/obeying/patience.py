@@ -42,7 +42,7 @@ GIVEN_UP = 64  # the number of requests in a portion
 DEAD_AFTER = 5  # After this many waits, an unreachable origin is dead.
 
 # If no server was found for one origin, the reason may be that our own network is down. Therefore,
-# for this time after that, no other origin is gone.
+# for this time after that, no other origin is gone, unless a server has answered meanwhile.
 _LATELY_SECS = 10.0
 # If no server has answered since the first failure of an origin in this run, the origin is not gone
 # before this time has passed. If our own network is down, other origins fail in this time. While

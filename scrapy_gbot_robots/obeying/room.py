@@ -11,8 +11,9 @@ The way of a request:
 3. `_settle` is called after each change of a site. It makes the lines ready that may go on. If a
    line has to wait, `_seek` takes the answer in memory, or queues the site for a look-up.
 4. `_begin_look_ups` starts the look-ups of the most urgent sites.
-5. `_answered` gets an answer, and `_settle` makes the lines ready. If the robots.txt is
-   unreachable, the site gets a time (`due_at`) at which the room seeks an answer again.
+5. `_answered` gets an answer, and `_settle` makes the lines ready. If an unreachable
+   robots.txt bars all requests, and may recover soon, the site gets a time (`due_at`) at which the
+   room seeks an answer again.
 6. `next` takes the ready line whose turn it is, calls `_may_go` again, and hands out the first
    request of the line, with the answer of its site.
 7. The middleware judges the request by the answer in memory. If memory has no good answer, or only
@@ -314,7 +315,7 @@ class Room:
         self._need(site, user_agent)
         site.waiters += (waiter,)
         if site.answer is None:
-            # The last answer may be too old. It is used until a look-up has ended.
+            # The last answer may be out of date (`_has_answer`).
             site.answer = self._lookup.last_answer(origin)
         site.queued_rank = None  # The site need not wait for its turn any more.
         self._settle(site)
@@ -512,8 +513,8 @@ class Room:
     def _begin_look_ups(self) -> None:
         """Look up the most urgent sites of the queue, but not far ahead of the pages.
 
-        No look-up begins while `_most_at_a_time` sites have an unused answer or a look-up that is
-        not late, or while `MOST_UNDER_WAY` sites have a look-up, late or not.
+        This method begins no look-up while `_most_at_a_time` sites have an unused answer or a
+        look-up that is not late, or while `MOST_UNDER_WAY` sites have a look-up, late or not.
         """
         while self._queued and self._clock.running:
             if len(self._young) + len(self._unused_answers) >= self._most_at_a_time:
@@ -648,11 +649,13 @@ class Room:
             if waiting and site.origin is not None:
                 self._has_logged_slow = True
                 logger.info(
-                    "%d requests wait for %s, which has not answered for %d seconds. The fetch "
-                    "ends after GBOT_ROBOTS_TIMEOUT_SECS. Other slow files are not logged",
-                    waiting,
+                    "%s has not arrived within %d seconds. Number of requests that wait for it: "
+                    "%d. Either its server is slow, or the request for it still waits for its "
+                    "download slot (DOWNLOAD_DELAY). The server has GBOT_ROBOTS_TIMEOUT_SECS to "
+                    "answer. Other slow files are not logged",
                     site.origin.robots_url,
                     SLOW_SECS + LATE_SECS,
+                    waiting,
                 )
                 return
 

@@ -70,13 +70,13 @@ async def test_log_warns_of_the_first_unreachable_files_only(
 
 
 @table(
-    "page, what",
-    row("page", b"<pre>User-agent: *\nDisallow: /no\n</pre>", "a web page"),
-    row("utf-16", "User-agent: *\nDisallow: /no".encode("utf-16"), "UTF-16 text"),
+    "page, what, advice",
+    row("page", b"<pre>User-agent: *\nDisallow: /no\n</pre>", "a web page", "with a browser"),
+    row("utf-16", "User-agent: *\nDisallow: /no".encode("utf-16"), "UTF-16 text", "site's owner"),
 )
 @in_reactor
 async def test_first_file_with_rules_inside_that_are_not_read_is_warned_of(
-    page: bytes, what: str, caplog: pytest.LogCaptureFixture
+    page: bytes, what: str, advice: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     log_in = b"<html><body>Please log in</body></html>"
     with (
@@ -90,6 +90,7 @@ async def test_first_file_with_rules_inside_that_are_not_read_is_warned_of(
     assert set(pages(crawler).crawled) == set(urls)
     (warning,) = own_warnings(caplog)
     assert f" arrived as {what} with rules inside, and these rules are not read" in warning
+    assert advice in warning
     assert warning.startswith((rendered.url("/robots.txt"), another.url("/robots.txt")))
     assert stats(crawler)["gbot_robots/origins/full_allow"] == 3
 
@@ -424,5 +425,6 @@ async def test_slow_robots_txt_that_requests_wait_for_is_told_once(
         urls = [slow.url("/1"), slow.url("/2"), quick.url("/1")]
         crawler = await crawl(Pages, urls=urls)
     assert set(pages(crawler).crawled) == set(urls)
-    (text,) = [each for each in caplog.messages if "requests wait for" in each]
-    assert text.startswith(f"2 requests wait for {slow.url('/robots.txt')}, which has not answered")
+    (text,) = [each for each in caplog.messages if "has not arrived" in each]
+    assert text.startswith(f"{slow.url('/robots.txt')} has not arrived within")
+    assert "requests that wait for it: 2." in text

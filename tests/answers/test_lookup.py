@@ -206,6 +206,7 @@ async def test_error_of_our_own_is_a_disallow_for_a_while(
         clock.goes_on(61)
         assert await visitor.may(site.url("/"))
     assert stats(visitor.crawler)["gbot_robots/errors"] == 1
+    assert stats(visitor.crawler)["gbot_robots/origins/full_disallow"] == 0
 
 
 # Who waits for what
