@@ -506,7 +506,10 @@ def squid(lane: Lane, rows: Mapping[str, Row]) -> None:
         lines.append(" ".join(["http_access", what, f"is-{proxy}", *who]))
         lines.append(f"always_direct allow is-{proxy}")
     file = lane.file("squid.conf", "\n".join([*lines, "http_access deny all", ""]))
-    lane.start([path, "-N", "-f", str(file)], [*_ports(lane, rows), *map(lane.port, proxies)])
+    # Squids with the same name would share memory, so a Squid that runs on this machine would end this one.
+    name = f"lane{os.getpid()}x{lane.port('squid')}"
+    command = [path, "-N", "-n", name, "-f", str(file)]
+    lane.start(command, [*_ports(lane, rows), *map(lane.port, proxies)])
 
 
 def tinyproxy(lane: Lane, _: Mapping[str, Row]) -> None:
