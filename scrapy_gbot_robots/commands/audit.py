@@ -311,8 +311,8 @@ class _Audit:
     def _take_sitemaps(self, urls: Sequence[str], robots: Decisions) -> None:
         """Note which of the sitemaps at `urls` are not allowed for a crawler.
 
-        `robots` has the decisions on the robots.txt files. If there are two versions of the
-        robots.txt, it has the decision on the new version.
+        `robots` contains the decisions that follow from the robots.txt files, and with two
+        versions of the robots.txt, the decision that follows from the new version.
         """
         for url in urls:
             explained = self._judge.explained(url, robots)
@@ -327,7 +327,8 @@ class _Audit:
     def take(self, rows: Sequence[Row], robots: Sequence[Decisions]) -> None:
         """Judge the URLs of `rows`, and write and count the rows.
 
-        `robots` has the decisions on each version of the robots.txt files, the new version first.
+        `robots` contains, for each version of the robots.txt files, the decisions that follow from
+        it. The new version comes first.
         """
         urls = [row[URL] for row in rows]
         columns: list[bytearray] = []
