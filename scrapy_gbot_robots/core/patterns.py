@@ -207,7 +207,7 @@ class Patterns:
         """
         if not self.text:
             return best
-        texts, wild = self.tried or self.split()
+        texts, wild, needles = self.tried or self.split()
         # These are the longest matching pattern without a wildcard, and the longest matching
         # pattern with a wildcard. If several patterns are equally long, the first of them in the
         # file counts.
@@ -217,7 +217,7 @@ class Patterns:
             # few patterns that may match.
             beginning = filter(path.startswith, texts)
             plainest = max([text for text in beginning if matches(text, path)], key=len, default="")
-        for needle, text in wild:
+        for needle, text in zip(needles, wild, strict=True):
             if needle in path and len(text) > len(wildest) and matches(text, path):
                 wildest = text
         for longest in (plainest, wildest):
@@ -229,26 +229,24 @@ class Patterns:
     def split(self) -> _Tried:
         """Split `text` into the patterns, keep the result in `tried`, and return it."""
         text = self.text
-        texts = text.split("\n") if self.lines else []
-        wild: list[tuple[str, str]] = []
+        texts = tuple(text.split("\n")) if self.lines else ()
+        wild: Sequence[str] = ()
         if "*" in text or "$" in text:
-            # Before `best` compares a path with a pattern that has a wildcard, it checks that the
-            # path contains a literal text of the pattern, which is fast. This text is the first
-            # segment, without "/", "*" and "$" at both ends. For "/shop/*.pdf$" it is "shop".
-            wild = [
-                (text.strip("/*$").partition("*")[0], text)
-                for text in texts
-                if "*" in text or "$" in text
-            ]
-        self.tried = tried = tuple(texts), wild
+            wild = [text for text in texts if "*" in text or "$" in text]
+        # Before `best` compares a path with a pattern that has a wildcard, it checks that the path
+        # contains a literal text of the pattern, which is fast. This text is the first segment,
+        # without "/", "*" and "$" at both ends. For "/shop/*.pdf$" it is "shop". The texts are in a
+        # list of their own, because the garbage collector would have to visit a pair of each
+        # pattern and its text.
+        needles = [text.strip("/*$").partition("*")[0] for text in wild]
+        self.tried = tried = texts, wild, needles
         return tried
 
 
 # The type of the patterns of a `Patterns` object, after its `text` is split. The first item
-# contains all patterns. The second item contains a pair for each pattern with a wildcard. The first
-# item of the pair is a literal text that every matching path contains, and the second item is the
-# pattern.
-_Tried = tuple[tuple[str, ...], Sequence[tuple[str, str]]]
+# contains all patterns. The second item contains the patterns with a wildcard. The third item
+# contains, for each pattern with a wildcard, a literal text that every matching path contains.
+_Tried = tuple[tuple[str, ...], Sequence[str], Sequence[str]]
 
 NO_PATTERNS = Patterns("", b"", False)
 

@@ -56,7 +56,9 @@ _BYTES_PER_CONTENT_LINE = 150  # This is in addition to the text of the line.
 _TRIES = 25
 _ORDINARY_PATH = 80  # In characters. Trying a path of twice this length may cost twice as much.
 _PATHS_IN_A_TRY = 8  # Judging eight paths at once costs about as much as one try.
-_SPLIT_AGAIN_CHARS = 2_000  # Splitting patterns of this many characters takes only microseconds.
+# Splitting patterns of at most this many characters takes less than a tenth of a millisecond.
+_SPLIT_AGAIN_CHARS = 10_000
+_FEW_TRIES = 3  # Most hosts have at most this many URLs in a broad crawl.
 _MANY_RULES = 1_500  # Trying this many rules, or building an index of them, takes milliseconds.
 
 # The function `takes_long` estimates the time of a question from the following numbers, which were
@@ -161,7 +163,7 @@ class Rules:
         if index is None:
             path = path_of(url)
             allowed = is_allowed(self._kinds(path), path)
-            if allowed and self._spent == 1:
+            if allowed and self._spent <= _FEW_TRIES:
                 self._forget_split()
             return allowed
         site, slash = self._site
@@ -184,7 +186,7 @@ class Rules:
         # A pattern without a wildcard matches only paths that begin with it. A pattern with a
         # wildcard matches only paths that contain its needle, a literal text of the pattern. Any
         # other path is allowed. The paths that may be disallowed are called suspects.
-        beginnings, wild = self._disallows.tried or self._disallows.split()
+        beginnings, _, needles = self._disallows.tried or self._disallows.split()
         suspects = {path for path in paths if path.startswith(beginnings)}
         barred: set[str] = set()
         text = "\n".join(paths)
@@ -196,7 +198,7 @@ class Rules:
             # disallowed. All other suspects are examined below.
             exempt = tuple([allow.rstrip("$").partition("*")[0] for allow in self._allows.texts()])
             barred = {path for path in suspects if not path.startswith(exempt)}
-        for needle, _ in wild:
+        for needle in needles:
             if needle in text:
                 suspects.update([path for path in paths if needle in path])
         suspects -= barred
@@ -209,7 +211,7 @@ class Rules:
         disallows, allows = self._kinds(path)
         disallowing = disallows.best(path, NO_RULE)
         verdict = self._verdict_of(allows.best(path, disallowing), disallowing)
-        if verdict.allowed and self._spent == 1:
+        if verdict.allowed and self._spent <= _FEW_TRIES:
             self._forget_split()
         return verdict
 
@@ -244,10 +246,11 @@ class Rules:
     def _forget_split(self) -> None:
         """Free the memory for the patterns that `Patterns.split` has made.
 
-        `allowed` and `verdict` call this method after the first URL of a host, because many hosts
-        have only one URL in a crawl. Patterns with a long text stay split, because splitting them
-        again would take too long. If the first URL is disallowed, this method is not called,
-        because the caller usually needs the patterns again, for the rule that disallows the URL.
+        `allowed` and `verdict` call this method after each of the first URLs of a host, because
+        most hosts have only a few URLs in a broad crawl. Patterns with a long text stay split,
+        because splitting them again would take too long. If a URL is disallowed, this method is not
+        called, because the caller usually needs the patterns again, for the rule that disallows the
+        URL.
         """
         for patterns in (self._allows, self._disallows):
             if len(patterns.text) <= _SPLIT_AGAIN_CHARS:

@@ -80,8 +80,10 @@ MOST_UNDER_WAY = min(
 )
 
 # If the body of a response has more bytes than this number, it is decoded and examined in a thread,
-# because that may take milliseconds.
-_READ_IN_THREAD_BYTES = 8 * 2**10
+# because that may take milliseconds. A call in the thread takes longer than most bodies. A body
+# that is still encoded becomes several times as long.
+_READ_IN_THREAD_BYTES = 32 * 2**10
+_READ_ENCODED_IN_THREAD_BYTES = 8 * 2**10
 
 # The meta keys with the anonymous login for an FTP server (Google's page, "File location"). If the
 # server does not accept the anonymous login, the login of the project (FTP_USER) is used.
@@ -235,7 +237,9 @@ class Fetcher:
         if answer.status in REDIRECTS:
             return await self._next_hop(answer, trail, exchange.secs_left)
         read = partial(exchange.outcome, answer, trail[-1], self._settings)
-        if len(answer.body) > _READ_IN_THREAD_BYTES:
+        is_encoded = "Content-Encoding" in exchange.headers
+        limit = _READ_ENCODED_IN_THREAD_BYTES if is_encoded else _READ_IN_THREAD_BYTES
+        if len(answer.body) > limit:
             return await run_in_thread(read)
         return read()
 
