@@ -1,6 +1,7 @@
-"""The answer of each origin, which a crawl finds in memory, in the storage, or by a fetch.
+"""Finds out what the robots.txt of an origin means for a crawl.
 
-This package imports `fetching` and `storage`. It does not handle the requests that wait for an
-answer. The package `obeying` does that: it asks for the answers, and applies them to requests.
+The result is an *answer* (`Answer` in answer.py), and a crawl has one answer for each origin. The
+answer is in memory, or it is made from the storage or from a fetch of the robots.txt. The package
+`obeying` applies the answers to requests.
 Source: RFC 9309 2.2, 2.3 and 2.4.
 """

@@ -1,7 +1,8 @@
 """Defines the answer that a crawl keeps for an origin, and a cache of these answers.
 
-An answer contains the state of an origin (rules, full allow or full disallow), and the rules for
-the user agents that need them.
+An answer contains the state of an origin: rules, full allow (everything is allowed) or full
+disallow (nothing is allowed). If the state is rules, the answer also contains the rules for each
+user agent of the crawl's requests.
 """
 
 from __future__ import annotations
@@ -29,18 +30,17 @@ from ..policy.verdicts import agreed
 if TYPE_CHECKING:
     from ..core.preferences import Preferences
 
-MOST_BYTES = 128 * 2**20  # The sum of the `weight` of all cached answers is at most this number.
-# If a look-up fails because of a bug in this plugin, the next look-up of the origin begins after
-# this time, in seconds.
+MOST_BYTES = 128 * 2**20  # The cached answers together take at most this many bytes of memory.
+# If a bug in this plugin ends the look-up of an answer, the next look-up begins after this number
+# of seconds.
 BROKEN_SECS = 60
 
 _FEW_USER_AGENTS = 16
-# If an answer has the rules for more than `_FEW_USER_AGENTS` user agents, its oldest rules are
-# dropped until its `weight` is at most this number of bytes.
+# The greatest `weight` in bytes of an answer with rules for more than `_FEW_USER_AGENTS` user
+# agents. If the weight is greater, the answer drops the rules that were added first.
 _BYTES_OF_MANY = 2**20
 _CLOCK_SKEW_SECS = 5.0  # An answer stays valid if the clock is set back by at most this time.
-# The memory in bytes for an answer without rules, including its origin and its item in the cache.
-# This number was measured.
+# The memory in bytes that the cache needs for an answer without rules. The number was measured.
 _BYTES_EACH = 1000
 
 
@@ -58,18 +58,19 @@ class Source(Enum):
 class Answer:
     """What the robots.txt of one origin means for the requests of this origin.
 
-    Handlers of signals get answers that cannot be changed. In the methods, `user_agent` is a
-    `UserAgent`, such as `UserAgent.of("mybot")`. If rules decide, an answer has only the rules for
-    the user agents that needed the answer so far. For other user agents, its methods raise
-    KeyError.
+    The signals of this plugin pass an answer to their handlers. This answer cannot be changed. In
+    the methods, `user_agent` is a `UserAgent`, such as `UserAgent.of("mybot")`.
+
+    If the state is RULES, the answer contains the rules only for the user agents of requests that
+    the crawl has made to this origin. For any other user agent, the methods raise KeyError.
 
     Attributes:
         origin: the origin.
         state: full allow, full disallow, or the rules decide.
         status: the status code of the last fetch; None if no response came, or if the file was not
             fetched yet.
-        fetched_at: when the server sent the robots.txt or other definite response on which the
-            answer is based, in seconds since the epoch; None if there is no such response.
+        fetched_at: the time at which the server sent the response on which the answer is based, in
+            seconds since the epoch; None if the answer is not based on a response.
         source: where the answer comes from.
         why: the reason for the state, in words.
     """
@@ -90,9 +91,9 @@ class Answer:
     def allowed(self, url: str | bytes, user_agent: UserAgent) -> bool:
         """Whether `user_agent` may fetch `url`.
 
-        Download handlers send the same URL in different forms, for example with or without escapes.
-        The result is True only if all these forms are allowed. This method is faster than
-        `verdict`.
+        Scrapy's download handlers may change a URL before they send it, for example by escaping
+        characters. So the result is True only if all forms of `url` that a handler may send are
+        allowed. This method is faster than `verdict`.
         """
         if self.state is not State.RULES:
             return self.state is State.FULL_ALLOW
@@ -101,15 +102,18 @@ class Answer:
     def verdict(self, url: str, user_agent: UserAgent) -> Verdict:
         """Whether `user_agent` may fetch `url`, and why.
 
-        Download handlers send the same URL in different forms. If `url` is allowed as it stands,
-        but another form of it is disallowed, the reason names that form.
+        Scrapy's download handlers may change a URL before they send it. If `url` itself is allowed,
+        but a form of it that a handler may send is disallowed, the reason names that form.
         """
         if self.state is State.RULES:
             return verdict_on_all_forms(self._rules[user_agent], url)
         return Verdict(allowed=self.state is State.FULL_ALLOW, reason=self.why)
 
     def preferences(self, url: str, user_agent: UserAgent) -> Preferences:
-        """The site's preferences on the use of the page `url`; none if `url` is disallowed."""
+        """The Content-Usage and Content-Signal preferences of the site for the page `url`.
+
+        If `url` is disallowed, the result contains no preferences.
+        """
         if self.state is not State.RULES:
             return NOTHING_SAID
         return preferences_of(self._rules[user_agent], url)
@@ -169,28 +173,30 @@ class CachedAnswer(Answer):
         override: Override | None = None,
         before: CachedAnswer | None = None,
     ) -> None:
-        """Make the answer for `origin` from a decision, which may come from an `override`.
+        """Make the answer for `origin` from the decision on its robots.txt.
 
-        `before` is the previous answer for the origin. If both answers are based on the same
-        response, or belong to the same outage, some attributes of `before` are taken over.
+        `override` is the user's override that made the decision, if any. `before` is the previous
+        answer for the origin. If both answers are based on the same response or the same outage,
+        the new answer copies some attributes of `before`.
         """
         super().__init__(origin, decision, status, source)
         self.override: Final = override
         # The next three attributes are times in seconds since the epoch.
-        self.given_at = time.time()  # when this answer was made
-        self.ask_at = decision.ask_at  # from when on the answer must not be used any more
-        self.refresh_at = decision.refresh_at  # from when on a fetch in the background may begin
+        self.given_at = time.time()  # the time at which this answer was made
+        self.ask_at = decision.ask_at  # the time from which the answer must not be used any more
+        self.refresh_at = decision.refresh_at  # the time from which a look-up refreshes it
         # The same moments as `given_at` and `ask_at`, on the monotonic clock.
         self.monotonic_given_at: Final = time.monotonic()
         self.monotonic_ask_at: Final = self.monotonic_given_at + self.ask_at - self.given_at
-        # When this crawl first noticed the outage, on the monotonic clock.
+        # The time at which this crawl noticed that the robots.txt is unreachable, on the monotonic
+        # clock.
         self.since = self.monotonic_given_at
         # `temporary` is True if the robots.txt is unreachable.
         self.temporary: Final = decision.temporary
         # `bars_for_now` is True if everything is disallowed because the robots.txt is unreachable.
-        # `is_waited_for` returns whether requests may then wait for a better answer.
         self.bars_for_now: Final = self.temporary and self.state is State.FULL_DISALLOW
-        # `outage` is None if there is no outage, or if a bug has ended the look-up.
+        # The outage on which the answer is based, or None. An outage is a period in which all
+        # fetches of the robots.txt fail.
         self.outage: Final[Outage | None] = decision.outage
         # The SHA-256 of the robots.txt in hexadecimal digits; None if there is no file, or if no
         # setting needs the SHA-256.
@@ -203,16 +209,21 @@ class CachedAnswer(Answer):
     def _go_on_from(self, before: CachedAnswer) -> None:
         if before.temporary and self.temporary:  # The outage goes on.
             self.since = before.since
-        if self.fetched_at and before.fetched_at == self.fetched_at:  # Both come from one file.
+        # If the two times are equal, the two answers are based on the same robots.txt.
+        if self.fetched_at and before.fetched_at == self.fetched_at:
             self._rules.update(before._rules)
             self.weight = before.weight
-            # This process has not fetched the file again, so the pause after the last refresh of
-            # the file goes on.
+            # `take_answer` in lookup.py may have postponed the next refresh. This delay still
+            # applies, because the robots.txt was not fetched again.
             self.refresh_at = max(self.refresh_at, before.refresh_at)
 
     @property
     def failure(self) -> Failure | None:
-        """Why the last fetch failed; None if it did not fail, or if the status is the reason."""
+        """The kind of failure that makes the robots.txt unreachable, such as a timeout.
+
+        It is None for any other answer. It is also None if the server sends a response such as a
+        503.
+        """
         if self.outage is None:
             return None
         return self.outage.failure
@@ -220,9 +231,10 @@ class CachedAnswer(Answer):
     def is_waited_for(self, request: Request | None = None) -> bool:
         """Whether `request`, or any request if `request` is None, should wait for a better answer.
 
-        If this crawl's own code drops the request for the robots.txt, no request waits, because the
-        next request for the robots.txt would be dropped, too. A request with the meta key `PROBE`
-        only checks whether there is a server, so it waits only if a server has sent a response.
+        Requests wait only if everything is disallowed because the robots.txt is unreachable. They
+        do not wait if the crawl itself prevents the fetch, for example by a middleware that drops
+        the request for the robots.txt. A request with the meta key `PROBE` only checks whether
+        there is a server, so it waits only if a server has sent a response.
         """
         if not self.bars_for_now or self.failure in NOT_ASKED:
             return False
@@ -231,9 +243,10 @@ class CachedAnswer(Answer):
         return not request.meta.get(PROBE)
 
     def verdict_beside(self, url: str, user_agent: UserAgent, override: Override) -> Verdict:
-        """Return the verdict on a `url` that the robots.txt disallows, but `override` may allow.
+        """Return the verdict on `url`, which the robots.txt disallows.
 
-        The override allows some paths in addition to those that the robots.txt allows.
+        `override` allows some paths that the robots.txt disallows. If `url` has one of these paths,
+        it is allowed.
         """
         rules = self._rules[user_agent] if self.state is State.RULES else None
         return agreed(url, self.verdict(url, user_agent), rules, override)
@@ -250,9 +263,9 @@ class CachedAnswer(Answer):
         return self.state is not State.RULES or user_agent in self._rules
 
     def takes_long(self, url: str, user_agent: UserAgent) -> bool:
-        """Whether `allowed` and `verdict` may take milliseconds, so that a thread should call them.
+        """Whether `allowed` and `verdict` may need milliseconds because the rules are hostile.
 
-        They take so much time only if a site has written hostile rules.
+        If so, the methods should be called in a thread.
         """
         return self.state is State.RULES and takes_long(self._rules[user_agent], url)
 
@@ -295,8 +308,8 @@ class AnswerCache:
         """Return the answer of `origin`, or None. The answer becomes the most recently used one."""
         answer = self._answers.pop(origin, None)
         if answer is not None:
-            # The key is `answer.origin` and not the equal `origin`, so that only one of these two
-            # objects stays in memory.
+            # `origin` equals `answer.origin`, but may be another object. If `origin` were the key,
+            # both objects would stay in memory.
             self._answers[answer.origin] = answer
         return answer
 
@@ -317,19 +330,18 @@ class AnswerCache:
 
 
 def answer_of(override: Override, origin: Origin) -> CachedAnswer:
-    """Return the answer for `origin` if `override` replaces the site's robots.txt.
+    """Return the answer for `origin` from an override that replaces the site's robots.txt.
 
-    This answer has no rules yet, so the caller has to add the rules for each user agent. The site's
-    own robots.txt is not fetched, so no request has to wait.
+    The caller must add the rules for each user agent to the answer.
     """
     return CachedAnswer(origin, decision_by(override), source=Source.OVERRIDE, override=override)
 
 
 def failed_look_up(origin: Origin, before: CachedAnswer | None) -> CachedAnswer:
-    """Return the answer for `origin` after a bug in this plugin has ended its look-up.
+    """Return the answer for `origin` after a bug in this plugin has ended the look-up.
 
-    The answer disallows everything for a minute. Requests may wait for the next look-up. `before`
-    is the previous answer for the origin.
+    The answer disallows everything, and after a minute the next look-up begins. `before` is the
+    previous answer for the origin.
     """
     ask_at = time.time() + BROKEN_SECS
     why = "looking up its robots.txt failed"

@@ -1,9 +1,9 @@
 """Log lines, stats and signals of a crawl about its robots.txt files.
 
-The look-up (lookup.py) calls this module after each fetch, and when an origin has a new answer. An
-*answer* is what the crawl keeps for an origin. An answer is *definite* if it comes from a response
-of the server that settles the matter, such as a file or a 404. An *outage* is the time during which
-a robots.txt is unreachable. A *copy* is the last definite response, as the storage keeps it.
+The module lookup.py calls this module after each fetch of a robots.txt, and whenever it has made a
+new answer for an origin. An *answer* (`Answer` in answer.py) is what the robots.txt of an origin
+means for the crawl. A *copy* (`Copy` in policy/outages.py) is the last response on which an answer
+can be based: a robots.txt, or a response such as a 404.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from ..signals import robotstxt_changed, robotstxt_known, robotstxt_unreachable
 from .answer import CachedAnswer, ShownAnswer, Source
 from .robotparser import GbotRobotParser
 
-# The signal `DECIDED(answer, copy)` is sent for each new answer that follows from an entry. The
-# report and the record of a crawl listen to it. `copy` is the robots.txt or other definite response
-# on which the answer is based; None if there is none.
+# This signal is sent when a look-up has made a new answer. Its arguments are the `answer`, and the
+# `copy` on which the answer is based, or None. The classes that write the report and the record of
+# a crawl connect handlers to it.
 DECIDED = object()
 
 _STATS_BY_STATE = {state: f"gbot_robots/origins/{state.value.replace(' ', '_')}" for state in State}
@@ -92,7 +92,7 @@ class CrawlEvents:
         self._logged: Counter[str] = Counter()
         self._has_warned_of_page = False
         # The number of requests that got their answer from memory since the last call of `tell`.
-        # The stat itself is not changed for each request, because this would take more time.
+        # Only `tell` changes the stat, because a change for each request would take more time.
         self.from_memory = 0
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
 
@@ -192,7 +192,11 @@ class CrawlEvents:
         self._crawler.signals.send_catch_log(DECIDED, answer=answer, copy=copy)
 
     def count_state(self, answer: CachedAnswer, before: CachedAnswer | None) -> None:
-        """Count the state of an origin, and no longer its state in the answer `before`, if any."""
+        """Count the origin of `answer` in the stat for its new state.
+
+        If there is a previous answer `before`, the origin is removed from the stat for the state of
+        that answer.
+        """
         if before is not None:
             self._stats.inc_value(_STATS_BY_STATE[before.state], -1)
         self._stats.inc_value(_STATS_BY_STATE[answer.state])
@@ -200,9 +204,9 @@ class CrawlEvents:
     def _tell_of_copy(self, copy: Copy, answer: CachedAnswer) -> None:
         """Warn if `copy` comes from a bot wall, or contains rules that the parser does not read.
 
-        A *bot wall* is a response that a protection service sends in place of the site. Bot walls
-        are counted, too. The parser does not read some rules, for example, if a browser has put the
-        robots.txt into a web page. The log warns only of the first of these web pages.
+        A *bot wall* is a response that a protection service sends in place of the site. A stat
+        counts the bot walls. The parser cannot read the rules if, for example, a browser has put
+        the robots.txt into a web page. The crawl logs a warning of unread rules only once.
         """
         if copy.kind is Kind.WALL:
             self.add_to_stat("walls")
@@ -226,8 +230,8 @@ class CrawlEvents:
     def _tell_of_outage(self, answer: CachedAnswer, request: Request) -> None:
         """Send a signal and log a warning, because a robots.txt is unreachable.
 
-        The warning contains the consequence for the site, and how long requests like `request` wait
-        for the robots.txt.
+        The warning shows what the crawl now does with the site, for example that it fetches no
+        page. It also shows how long requests such as `request` wait for the robots.txt.
         """
         self._crawler.signals.send_catch_log(
             robotstxt_unreachable, origin=answer.origin, answer=ShownAnswer(answer)
@@ -285,8 +289,8 @@ class CrawlEvents:
 
         Args:
             origin: the origin.
-            before: the copy from before a fetch; None if there was no copy.
-            now: the copy from after the fetch; None if there is no copy.
+            before: the copy in the storage before a fetch; None if there was none.
+            now: the copy in the storage after the fetch; None if there is none.
         """
         if before is not None and now is not None and before.body != now.body:
             self._background.start(self._compare(origin, before, now))
@@ -302,18 +306,17 @@ class CrawlEvents:
     def _warn(
         self, sentence: str, answer: CachedAnswer, why: str, setting: str, rest: str = ""
     ) -> None:
-        """Warn of the consequence that `answer` has for its site.
+        """Log a warning about what `answer` means for the crawl of its site.
 
-        If the log has enough warnings with this `sentence` already, write nothing.
+        At most MOST_WARNED warnings with the same `sentence` are logged.
 
         Args:
-            sentence: a format string with five placeholders, for the URL of the robots.txt, the
-                reason, the consequence, the value of the setting, and `rest`.
+            sentence: a format string. It has placeholders for the URL of the robots.txt, for `why`,
+                for the meaning of the answer, for `setting` and for `rest`, in this order.
             answer: the answer.
-            why: the reason. It may come from the storage, to which other programs may write, so it
-                is made printable here.
-            setting: the value of the setting that decides which consequence the answer has.
-            rest: the text for the last placeholder.
+            why: the reason for the answer. It may contain characters that are not printable.
+            setting: the value of the setting that has determined the state of the answer.
+            rest: more sentences for the end of the warning.
         """
         url = answer.origin.robots_url
         consequence = _CONSEQUENCES[answer.state]
@@ -332,10 +335,10 @@ class CrawlEvents:
             logger.log(level, sentence, *words)
 
     def _send(self, signal: object, **named: Any) -> None:
-        """Send `signal` with the arguments `named`, and call all handlers now, as Scrapy does.
+        """Send `signal` with the arguments in `named` to all handlers.
 
-        A handler that is a coroutine function runs in the background, so requests need not wait for
-        it. The crawl stays open until this handler has ended.
+        If a handler is a coroutine function, it runs in the background, and the crawl stays open
+        until the handler has ended.
         """
         spider = self._crawler.spider
         for _, result in self._crawler.signals.send_catch_log(signal, spider=spider, **named):
@@ -345,7 +348,7 @@ class CrawlEvents:
 
     def _handler_ended(self) -> None:
         self._handlers_running -= 1
-        # If only this handler has kept the crawl open, the engine can now close the crawl.
+        # Wake the engine, because it can close the crawl now if no other handler is running.
         pull_soon(self._crawler)
 
     def _spider_idle(self) -> None:
@@ -355,10 +358,10 @@ class CrawlEvents:
 
 
 def _listed_by(request: Request, origin: Origin) -> str:
-    """Return the URL of a file on another host that lists a sitemap on `origin`.
+    """Return the URL of the file in which the crawl has found the sitemap that `request` fetches.
 
-    The file is a robots.txt or a sitemap index. Return "" if `request` is not for a sitemap, or if
-    a file on `origin` itself lists the sitemap.
+    The file is a robots.txt or a sitemap index. Return "" if the file is on `origin` itself, or if
+    `request` does not fetch a sitemap.
     """
     source = request.meta.get(SITEMAP, {})
     finder: str = source.get("index") or source.get("robotstxt") or ""
@@ -368,10 +371,10 @@ def _listed_by(request: Request, origin: Origin) -> str:
 
 
 def tell_of(overrides: Overrides) -> None:
-    """Log the overrides of a crawl.
+    """Log the overrides of a crawl, at its start.
 
-    The log warns of overrides whose date has passed, and of overrides that forbid nothing, because
-    these are probably mistakes. It also lists the overrides that are in force.
+    Overrides that have run out are logged as a warning, and so are overrides that forbid nothing,
+    because they are probably mistakes. The overrides in force are logged as information.
     """
     run_out, in_force = overrides.in_words(time.time())
     if run_out:

@@ -1,21 +1,24 @@
 """Looks up the answer for an origin, in memory, in the storage, or by a fetch of its robots.txt.
 
-Requests that need the answer for the same origin share one *pending look-up*, whatever their user
-agents. The look-up runs in the background and belongs to no request, so cancelling a request does
-not affect the other requests. `_entry` gets the *entry*, which is what the storage keeps for an
-origin. The entry is in the storage already, or this process or another one fetches the robots.txt.
-`_answer_from` decides what the entry means now, reads the rules for all user agents that need them,
-caches the answer and calls signal handlers. If a later request needs the rules for another user
-agent, the next look-up finds the entry in the storage. While an answer is in use, its next look-up
-begins before the answer is out of date.
+All requests that wait for the answer for an origin share one look-up (`PendingLookup`), even if
+their user agents differ. The look-up runs in the background, so it goes on if one of the requests
+is cancelled. It has two steps:
 
-A *lease* in the storage is the right to fetch the robots.txt of one origin, so that processes share
-one fetch. A lease is not a lock, because it can run out while its holder still fetches, and the
-storage can fail. Two fetches do no harm, because the later entry replaces the earlier one.
+1. `_entry` gets the *entry* of the origin. An entry is what the storage keeps for an origin. It
+   contains the robots.txt. If the storage has no entry, or an old one, this process fetches the
+   robots.txt, or waits until another process has fetched it.
+2. `_answer_from` makes an answer from the entry. It reads the rules for the user agents of all
+   waiting requests, puts the answer into the cache, and sends signals.
+
+An answer that is still used is refreshed before it is out of date.
+
+A *lease* in the storage is the right to fetch the robots.txt of one origin. It prevents most double
+fetches by several processes, but not all of them, because a lease can run out during a fetch. A
+double fetch does no harm, because the later entry replaces the earlier one.
 
 Warning: a look-up must finish even if it is cancelled or fails, because nothing else wakes the
-waiting requests. It must not await signal handlers, because a handler may request a page of the
-same origin, and the request for that page waits for this look-up.
+waiting requests. It must not await signal handlers. A handler may request a page of the same
+origin, and the request for that page would wait for this look-up.
 """
 
 from __future__ import annotations
@@ -55,7 +58,11 @@ _LONGEST_POLL_SECS = 1.0
 
 
 class NeededUserAgents(list[UserAgent]):
-    """The user agents whose rules a look-up reads: the last `MOST_USER_AGENTS` that were needed."""
+    """The user agents for which a look-up reads the rules.
+
+    They are the user agents of the waiting requests. If there are more than `MOST_USER_AGENTS`,
+    only the last ones are kept.
+    """
 
     def need(self, user_agent: UserAgent) -> None:
         """Add `user_agent` at the end of the list, or move it to the end.
@@ -80,11 +87,11 @@ class PendingLookup:
     origin: Origin
     request: Request
     user_agents: NeededUserAgents
-    before: CachedAnswer | None  # The previous answer, which the cache may have lost by now.
-    # A function that is called with the answer when the look-up ends. If `then` is None, the
-    # look-up is a refresh ahead of time, which does not wait for the fetch of another process.
+    before: CachedAnswer | None  # The previous answer, even if the cache has dropped it.
+    # A function that is called with the answer when the look-up ends. It is None if no request
+    # waits for the answer, because the look-up only refreshes an answer that can still be used.
     then: Callable[[CachedAnswer | None], object] | None = None
-    answer: CachedAnswer | None = None  # None until the look-up ends, or if it was cancelled
+    answer: CachedAnswer | None = None  # None until the look-up ends, or if it is cancelled
 
 
 class Lookup:
@@ -114,8 +121,8 @@ class Lookup:
         """Return the answer for `origin` that is in memory, or None.
 
         The result is None if there is no answer, if it is out of date, or if it lacks the rules for
-        `user_agent`. But if an override replaces the robots.txt of `origin`, there is always an
-        answer with these rules, because this method makes and caches such an answer.
+        `user_agent`. If an override replaces the robots.txt of `origin`, the result is never None,
+        because this method makes the answer from the override.
         """
         now = time.time()
         answer = self._cache.get(origin)
@@ -152,11 +159,11 @@ class Lookup:
     def take_answer(
         self, origin: Origin, user_agent: UserAgent, request: Request
     ) -> CachedAnswer | None:
-        """Return the answer for `request` from memory, as `good_answer` does, or None.
+        """Return the answer for `request` that is in memory, or None, as `good_answer` does.
 
-        The stats count this answer, unless the request may wait for a better answer. If the answer
-        is old enough to be refreshed, a look-up begins. Until the look-up ends, requests get the
-        old answer.
+        If the answer is old enough to be refreshed, this method also starts a look-up. A stat
+        counts the answers from memory. It does not count an answer that disallows everything
+        because the robots.txt is unreachable.
         """
         answer = self.good_answer(origin, user_agent)
         if answer is None:
@@ -181,19 +188,19 @@ class Lookup:
 
         Args:
             origin: the origin.
-            user_agents: the answer will have the rules for these user agents, and for the user
-                agents that the method `need` adds before the rules are read.
-            request: the fetch takes its proxy and other meta from this request.
-            then: this function is called with the answer when the look-up ends, or with None if the
-                crawl closes before that. Without `then`, the look-up is a refresh ahead of time.
-            before: the previous answer, in case the cache has lost it.
+            user_agents: the user agents for which the answer must have the rules.
+            request: the request that needs the answer. A fetch uses its proxy and other meta.
+            then: a function that is called with the answer when the look-up ends, or with None if
+                the crawl closes before that. It is None if no request waits, because the look-up
+                only refreshes an answer.
+            before: the previous answer. It is used if the cache does not contain it any more.
         """
         pending = self._pending.get(origin)
         if pending is not None:
             for user_agent in user_agents:
                 pending.user_agents.need(user_agent)
-            # At most one `then` has to be called, because the class `obeying.room.Room` never waits
-            # for two look-ups of the same origin at the same time.
+            # At least one of the two functions is None. Only the class `obeying.room.Room` passes
+            # in a function, and it never waits for two look-ups of one origin at the same time.
             pending.then = pending.then or then
             return
         before = self._cache.get(origin) or before
@@ -227,8 +234,7 @@ class Lookup:
         await self._background.ended()
         await self.storage.close()
 
-    # The next three methods make one look-up, which all requests of this process for an origin
-    # share.
+    # The next three methods run a look-up. The requests of this process for an origin share it.
 
     async def _look_up(self, pending: PendingLookup) -> None:
         try:
@@ -249,9 +255,9 @@ class Lookup:
     async def _answer_from(
         self, pending: PendingLookup, entry: Entry, source: Source
     ) -> CachedAnswer:
-        """Make an answer from an entry, with the rules for all user agents that need the answer.
+        """Make an answer from `entry`, with the rules for the user agents of all waiting requests.
 
-        The answer is cached, and is announced by log lines, stats and signals.
+        Put the answer into the cache, log and count it, and send signals.
         """
         before, settings = _by_robots_txt(pending.before), self._settings
         decision = decide(entry, time.time(), settings.policy)
@@ -274,14 +280,15 @@ class Lookup:
         self._events.answered(answer, before, copy, robotstxt, pending.request)
         return answer
 
-    # The next three methods make one fetch, which all processes with the same storage share.
+    # The next three methods fetch a robots.txt. The processes with the same storage share a fetch.
 
     async def _entry(self, pending: PendingLookup) -> tuple[Entry, Source]:
         """Return an entry for the origin that is not out of date, and its source.
 
-        The entry was in the storage, or this process or another one has just fetched it. A refresh
-        ahead of time fetches the file even if the stored entry is good. But if another process has
-        the lease (the right to fetch the file), the refresh returns the stored entry.
+        If the storage has no such entry, this process fetches the robots.txt, or waits while
+        another process fetches it. A refresh fetches the robots.txt although the entry in the
+        storage can still be used. If another process is already fetching the robots.txt, the
+        refresh returns the entry in the storage.
         """
         origin = str(pending.origin)
         is_good = partial(self._is_good, ahead=pending.then is None)
@@ -308,12 +315,11 @@ class Lookup:
     ) -> tuple[Entry, Source]:
         """Fetch a robots.txt; return the new entry for the storage, and `Source.FETCHED`.
 
-        The new entry replaces `entry` in the storage. This method ends the lease that was taken by
-        `StorageClient.find`. If this method is cancelled, `StorageClient.close` ends the lease.
+        The new entry replaces `entry` in the storage. At the end, this method gives up the lease
+        (the right to fetch the file). If this method is cancelled, `StorageClient.close` does this.
 
-        Three outcomes concern this crawl alone and are not stored: a middleware of the project has
-        dropped the request, the project's own `Fetcher` has failed, or a proxy may have denied the
-        access.
+        The new entry is not stored if the outcome of the fetch concerns only this crawl, for
+        example because a middleware of the project has dropped the request.
         """
         began = time.monotonic()
         try:
@@ -337,14 +343,15 @@ class Lookup:
     def _is_good(self, entry: Entry | None, *, ahead: bool = False) -> bool:
         """Whether `entry` can be used without a fetch.
 
-        If `ahead` is True, whether the entry is also too young to be refreshed ahead of time, which
-        means before it is out of date.
+        If `ahead` is True, the result is also False if the entry is old enough for a refresh. An
+        entry is refreshed some time before it is out of date.
         """
         if entry is not None and lacks_a_part(entry, self._settings.max_bytes):
             return False
         now = time.time()
         decision = decide(entry, now, self._settings.policy)
-        # If an earlier run found no server, this run tries once to fetch the file.
+        # If an earlier run found no server, this run fetches the file at once, because the server
+        # may be back.
         if is_to_be_confirmed(decision, self._began_at):
             return False
         if ahead:
@@ -353,7 +360,7 @@ class Lookup:
 
 
 def _by_robots_txt(before: CachedAnswer | None) -> CachedAnswer | None:
-    """Return `before`, or None if it came from an override and not from the site's own file."""
+    """Return the answer `before`, or None if it comes from an override."""
     if before is not None and before.override is not None:
         return None
     return before

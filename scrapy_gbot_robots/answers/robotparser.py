@@ -19,9 +19,9 @@ from ..settings import GbotSettings
 class GbotRobotParser(RobotParser):
     """A robots.txt that was parsed as Google parses it.
 
-    As the user agent, the methods accept a product token, such as "mybot", or a whole User-Agent
-    header. If the user agent is one of Google's crawlers, the groups that Google documents for this
-    crawler apply.
+    The argument `user_agent` of the methods is a product token, such as "mybot", or a whole
+    User-Agent header. For the crawlers of Google, the parser chooses the groups of the robots.txt
+    as Google documents it.
     """
 
     def __init__(self, robotstxt: RobotsTxt) -> None:
@@ -41,8 +41,8 @@ class GbotRobotParser(RobotParser):
     def allowed(self, url: str | bytes, user_agent: str | bytes) -> bool:
         """Return whether `user_agent` may fetch `url`.
 
-        Clients send the same URL in different forms, for example with or without escapes. The
-        result is True only if all these forms are allowed.
+        HTTP clients may change a URL before they send it, for example by escaping characters. So
+        the result is True only if all forms of `url` that a client may send are allowed.
         """
         rules = self.robotstxt.rules_for(UserAgent.of(user_agent))
         return allowed_in_all_forms(rules, url)

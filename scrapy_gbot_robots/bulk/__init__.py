@@ -1,8 +1,8 @@
 """Judge many URLs at once, and read lists of URLs.
 
 To *judge* a URL means to decide whether a crawler may fetch it. This package uses the same code as
-a crawl (`core` and `policy`), so it comes to the same results. `judge_arrow` needs pyarrow, and
-`judge` needs no other package.
+a crawl (the packages `core` and `policy`), so the results are the same. `judge_arrow` needs
+pyarrow. `judge` needs no other package.
 Source: the modules of `core` and `policy` name the sources of the rules.
 """
 

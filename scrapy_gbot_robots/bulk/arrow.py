@@ -31,10 +31,10 @@ def judge_arrow(
 
     Args:
         batch: the rows. The column `url` (text) has the URL of a page. The columns `status` and
-            `body` have the response for the robots.txt of this URL. `status` is a whole number, or
-            a text of digits. It is null if no response came. `body` is binary or text. If there is
-            no column `status`, each body counts as served with status 200, and a null body means
-            that no response came. All other columns are kept.
+            `body` have the response to the request for the robots.txt of this URL. `status` is a
+            whole number, or a text of digits. It is null if no response came. `body` is binary or
+            text. If there is no column `status`, the status of each response is 200, but a null
+            body means that no response came. All other columns are kept.
         user_agents: one crawler or a list of crawlers. A crawler is a product token, a User-Agent
             header or a `UserAgent`.
         unreachable: a value of the setting GBOT_ROBOTS_UNREACHABLE.

@@ -1,10 +1,11 @@
-"""Judge many URLs for which the responses with their robots.txt files are known.
+"""Judge many URLs whose robots.txt files the caller has already fetched.
 
 To *judge* a URL means to decide whether a crawler may fetch it. The result is an *answer*, which is
-one of the numbers NO, YES, UNREACHABLE and NO_URL. As in a crawl, the policy (policy/outages.py)
-decides what a status code or a failed fetch means. For each origin, the policy makes a *decision*:
-full allow (every URL is allowed), full disallow (no URL is allowed), or rules (the rules of the
-robots.txt decide).
+one of the numbers NO, YES, UNREACHABLE and NO_URL.
+
+First, the response with the robots.txt of an origin becomes a `Decision` (policy/outages.py). A
+decision means that every URL of the origin is allowed, that no URL is allowed, or that the rules of
+the robots.txt decide. Then each URL is judged by the decision for its origin.
 
 Many sites serve the same robots.txt, and many sites have pages with the same paths. So a robots.txt
 is parsed only once for all sites that serve it, and each path is judged only once for these sites.
@@ -47,23 +48,23 @@ _MOST_KEPT = 16  # A `Judge` keeps the rules of at most this many robots.txt fil
 _BEHIND_SCHEME = len("https://")
 
 _NO_URL = Verdict(False, None, "not a URL")
-_ANY_SITE = "http://example.com"  # Any site. Together with a path, this text is a URL.
+_ANY_SITE = "http://example.com"  # A path becomes a URL if it is added to this text.
 
 
 class BulkError(ValueError):
     """Raised if a list of URLs or a batch cannot be used. Its text contains the reason."""
 
 
-# The type of decisions: one `Decision` for all URLs, or one for each origin.
+# Either one `Decision` for all URLs, or a mapping with a `Decision` for each origin.
 Decisions: TypeAlias = Decision | Mapping[Origin, Decision]
-# The type of a response with a robots.txt. A value is a status and a body, or a body that was
-# served with status 200, or None if no response came.
+# A response to the request for a robots.txt. It is a pair of a status and a body. If it is only a
+# body, the status is 200. It is None if no response came.
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
-# The type of a basis (see `Judge.judged`). It is the text of a robots.txt, or one answer for all
-# URLs of a site.
+# Either the text of a robots.txt, or one answer for all URLs of a site. `Judge.judged` judges all
+# sites with the same basis together.
 _Basis: TypeAlias = bytes | int
-# The type of a dictionary from paths or URLs to answers. A value of the dictionary has one byte for
-# each crawler, and this byte is the answer for the crawler.
+# A dictionary from paths or URLs to the answers for all crawlers. A value has one byte for each
+# crawler, which is the answer for this crawler.
 _Answers: TypeAlias = "dict[str, bytes]"
 Agent: TypeAlias = "str | bytes | UserAgent"
 
@@ -76,8 +77,8 @@ def origins_of(urls: Sequence[str]) -> set[Origin]:
 def _origin_of(url: str) -> Origin | None:
     """Return the origin to which a client would send a request for `url`, or None.
 
-    If `url` itself is not a URL, the function tries it again without the characters that a client
-    removes, such as a space at the beginning. If this text is not a URL either, return None.
+    Clients remove some characters before they read a URL, such as a space at the beginning. The
+    result is None if `url` is not a URL even without these characters.
     """
     try:
         return Origin.of(url)
@@ -95,8 +96,8 @@ class Judge:
 
     Args:
         crawlers: the crawlers.
-        policy: the choices of a crawl. They determine the decision for an origin for which the
-            caller passes in no decision.
+        policy: the choices that the settings of a crawl make, for example for an unreachable
+            robots.txt.
         max_bytes: at most this number of bytes of a robots.txt is read. None means no limit.
         overrides: the user's overrides (GBOT_ROBOTS_OVERRIDES). An override is applied if `now` is
             not after its last day.
@@ -114,11 +115,11 @@ class Judge:
     def judged(self, urls: Sequence[str], robots: Decisions) -> list[bytearray]:
         """Return the answers for `urls`, as one bytearray for each crawler.
 
-        Sites whose answers follow from the same *basis* are judged together. Usually the basis is
-        the text of the robots.txt. So if 1,000 sites serve the same robots.txt, the path "/about"
-        is judged only once for all of them. If a site has the same answer for all URLs, for example
-        because it has no robots.txt, the basis is this answer. Some URLs have no basis, for example
-        because an override applies to them. `explained` judges each of these URLs separately.
+        Sites with the same robots.txt are judged together. If 1,000 sites serve the same file, the
+        path "/about" is judged only once for all of them. In the code, the *basis* of a site is the
+        text of its robots.txt. If all URLs of the site have the same answer, for example because it
+        has no robots.txt, the basis is this answer. If an override applies to a site, the basis is
+        None, and `explained` judges each of its URLs separately.
 
         Args:
             urls: the URLs.
@@ -139,8 +140,8 @@ class Judge:
             site = sites.get(beginning)
             if site is None:
                 basis = self._basis(beginning, robots)
-                # If a URL has a basis, its key in the dictionary of answers is its path. Otherwise,
-                # its key is the whole URL.
+                # In the dictionary of answers, the key of a URL is its path. If the basis is None,
+                # the key is the whole URL.
                 begin = 0 if basis is None else len(beginning) - 1
                 site = sites[beginning] = answers_by_basis[basis], begin
             answers, begin = site
@@ -162,10 +163,10 @@ class Judge:
     def _basis(self, beginning: str, robots: Decisions) -> _Basis | None:
         """Return the basis (see `judged`) of all URLs that begin with `beginning`, or None.
 
-        The result is None if an override applies to these URLs, or if the URLs may belong to
-        different sites. All of them belong to one site if two conditions are met. First,
-        `beginning` consists of scheme, authority and a slash, as "https://example.com/" does.
-        Second, a client sends `beginning` unchanged.
+        The result is None if an override applies to these URLs. It is also None if `beginning` does
+        not consist of a scheme, an authority and a slash, as "https://example.com/" does, or if
+        clients change it before they send a request. In these two cases the URLs may belong to
+        different sites.
         """
         if prefix_of(beginning) != beginning or as_sent(beginning) != beginning:
             return None
@@ -178,8 +179,8 @@ class Judge:
         """Set the answers for the paths of all sites that have the same basis.
 
         Args:
-            answers: a dictionary from paths to answers. Before the call, all answers are YES. This
-                method changes the answers.
+            answers: a dictionary with an answer for each path. At first, each answer is YES. This
+                method replaces the answers that are wrong.
             basis: one answer for all paths, or the text of a robots.txt. If it is a text, the
                 answer becomes NO for each path that the rules in the robots.txt disallow.
         """
@@ -255,10 +256,10 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
     """
     outcome: Outcome = Unreachable("no answer")
     if status is not None:
-        # A bot wall is a page that a protection service sends in place of the robots.txt. With the
-        # setting GBOT_ROBOTS_ACCESS_DENIED = "allow", a bot wall means that everything is allowed.
-        # With this setting, a bot wall may be read as a robots.txt. The page contains no rules, so
-        # everything is allowed in this way as well. Only the setting "disallow" needs `wall_of`.
+        # A bot wall is a page that a protection service sends in place of the robots.txt. The
+        # setting GBOT_ROBOTS_ACCESS_DENIED decides whether everything is allowed or disallowed in
+        # this case. If it is "allow", bot walls need not be recognised. The page contains no rules,
+        # so everything is allowed if the page is parsed as a robots.txt.
         has_wall = policy.access_denied != "allow" and wall_of(status, {}, body) != ""
         # For most responses, the next two lines give the same decision as the code below them, but
         # in less time.
@@ -270,17 +271,20 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
 
 
 def _text_of(decision: Decision) -> bytes:
-    """Return the text of the robots.txt whose rules decide; b"" if rules do not decide."""
+    """Return the text of the robots.txt by whose rules URLs are judged.
+
+    Return b"" if the decision allows or disallows all URLs.
+    """
     if decision.state is not State.RULES or decision.copy is None:
         return b""
     return decision.copy.body
 
 
 def _basis_of(decision: Decision) -> _Basis:
-    """Return the basis of the answers for a site (see `Judge.judged`).
+    """Return the basis of a site (see `Judge.judged`).
 
-    If the rules of a robots.txt decide, it is the text of this file. Otherwise it is the answer for
-    all URLs of the site: YES, NO or UNREACHABLE.
+    The basis is the text of the robots.txt. If the decision allows or disallows all URLs of the
+    site, the basis is the answer for all of them: YES, NO or UNREACHABLE.
     """
     if decision.state is State.RULES:
         return _text_of(decision)
@@ -421,7 +425,7 @@ def _response_in(robots: Robots) -> tuple[int | None, bytes]:
     if isinstance(robots, _BYTES):
         return 200, bytes(robots)
     match robots:
-        case (status, body) if isinstance(robots, tuple):  # The pattern alone also matches a list.
+        case (status, body) if isinstance(robots, tuple):  # A list would match the pattern, too.
             if _is_missing(body):
                 return _status_of(status), b""
             if isinstance(body, _BYTES):

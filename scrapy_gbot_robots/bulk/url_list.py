@@ -7,7 +7,7 @@ A list is a file in one of three formats:
 2. A file whose name ends with ".jsonl" has a JSON object on each line, with a key `url`.
 3. Any other file has one URL on each line.
 
-Bytes that are not UTF-8 are percent-encoded, as in the rules of a robots.txt.
+If a file contains bytes that are not UTF-8, these bytes are percent-encoded.
 Sources: RFC 4180; https://jsonlines.org.
 """
 
@@ -87,8 +87,7 @@ class UrlList:
         yield piece
 
     # The following three methods read the three formats. For an empty line, they yield an empty
-    # row, which `pieces` ignores. `_lines` also yields an empty line at the end of each block, so
-    # that `pieces` gets an empty row there and can yield the rows of the block.
+    # row, which `pieces` ignores.
 
     def _rows_of_text(self) -> Iterator[Row]:
         """Yield a row for each line, and an empty row for an empty line."""
@@ -156,8 +155,8 @@ class UrlList:
     def _lines(self) -> Iterator[bytes]:
         """Yield each line with its line end, and b"" after the last whole line of each block.
 
-        The b"" becomes an empty row. When `pieces` gets this row, it yields the rows of the block
-        before the next block is read. Reading may have to wait, for example for a pipe.
+        The b"" becomes an empty row. When `pieces` gets this row, it yields the rows of the block.
+        Reading the next block may take long, for example if the file is a pipe.
 
         Raises:
             BulkError: the file is UTF-16, or a line is too long.

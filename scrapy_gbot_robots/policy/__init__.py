@@ -1,7 +1,7 @@
-"""Decide what a server's response to a robots.txt request means, now and over time.
+"""Decide what a server's response to the request for a robots.txt means for a crawl.
 
-The modules of this package use no network and no files, and do not read the clock. The caller
-passes in the present time. The only other package of scrapy_gbot_robots that they import is `core`.
+The modules of this package use neither the network nor files. They do not read the clock, because
+the caller passes in the present time.
 Source: Google's page, "Handling of errors and HTTP status codes" and "Caching"; RFC 9309 2.3.1 and
 2.4.
 """

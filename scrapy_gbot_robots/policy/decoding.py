@@ -3,12 +3,10 @@
 `decoded` undoes content codings such as gzip. `as_served` removes the page that a browser makes
 around a text file.
 
-Only the first bytes of a compressed robots.txt are decoded, however long the file is. Each decoder
-is a generator that reads pieces of the body and yields decoded pieces, so a decompression bomb
-costs the time and memory of only one piece. If a body has two codings, the outer decoder may yield
-only a limited number of pieces, because the inner decoder may read any number of them without
-yielding a single byte. Scrapy's HttpCompressionMiddleware is not used, because it decodes the whole
-body, or drops a body that is too long.
+Only the first bytes of a compressed robots.txt are decoded, however long the file is. A
+decompression bomb does no harm, because each decoder is a generator: it reads pieces of the body,
+and yields decoded pieces. Scrapy's HttpCompressionMiddleware is not used, because it decodes the
+whole body, or drops a body that is too long.
 
 The sources are RFC 9110 8.4 (Content-Encoding), RFC 1952 2.2 (gzip), RFC 1950 (zlib), RFC 7932
 (brotli), and RFC 8878 and 9659 (zstd).
@@ -36,8 +34,8 @@ _FED = 8_192
 _PIECE = 65_536
 _MOST_CODINGS = 2
 # If a body has two codings, the outer decoder may yield this many more bytes and pieces than a
-# robots.txt of the full length needs. This is necessary because, for example, an inner zstd decoder
-# reads up to 128 KiB before it yields the first byte.
+# robots.txt can have. These numbers are large, because the inner decoder may read many bytes before
+# it yields the first one. A zstd decoder, for example, reads up to 128 KiB.
 _OUTER_BYTES = 2**21
 _MOST_PIECES = 1_000
 # The values of zlib's parameter `wbits` that select the format of the compressed data.
@@ -51,8 +49,8 @@ _ZSTD_WINDOW_LOG = 23  # RFC 9659 limits the window of a content coding to 8 MiB
 # (mimesniff.spec.whatwg.org 3).
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
-# The page that a browser makes around a text file. The only group of this expression is the text,
-# in which characters such as "<" are escaped.
+# The page that a browser makes around a text file. The group of this expression matches the text of
+# the file, in which characters such as "<" are escaped.
 _TEXT_FILE = re.compile(
     rb"\A<html><head>(?:<(?:meta|link)[^<>]{0,200}>){0,4}</head><body><pre[^<>]{0,200}>([^<]*)</pre></body></html>\Z"
 )
@@ -63,18 +61,16 @@ class DecodeError(ValueError):
 
 
 def as_served(body: bytes, flags: Collection[str]) -> bytes:
-    """Return the text file that the server sent, if a browser made a page around it.
+    """Return the text file that the server sent, without the page that a browser made around it.
 
-    If `flags` does not contain `RENDERED`, or if `body` is another kind of page, return `body`
-    itself.
-
-    A browser shows a text file in a `pre` element of a page, and escapes it. A parser that read the
-    page would miss the first line of the text, which often is the first User-agent line, and would
-    then ignore the rules below it.
+    To show a text file, a browser makes a page with the text in a `pre` element. The parser for
+    robots.txt files would miss the first line of the text, which follows a tag on the same line.
 
     Args:
-        body: the body of a response, without content codings.
-        flags: the flags of the response. `RENDERED` means that the response comes from a browser.
+        body: the body of a response, without content codings. If it is not a page of this kind, it
+            is returned unchanged.
+        flags: the flags of the response. If they do not contain `RENDERED`, the response does not
+            come from a browser, and `body` is returned unchanged.
     """
     if RENDERED not in flags:
         return body
@@ -91,9 +87,9 @@ def decoded(
     """Undo the content codings of `body`, and return the first `limit` decoded bytes.
 
     Some servers send a Content-Encoding that is not the name of a coding, such as `utf-8`, `none`
-    or `aws-chunked`. Browsers ignore such a word. This function ignores it if the decoded body is
-    text. If the body is not text, the word may be the name of a coding that this function does not
-    know, so this is an error.
+    or `aws-chunked`. As browsers do, this function ignores an unknown word if the decoded body is
+    text. If the body is not text, the function raises DecodeError, because the unknown word may be
+    the name of a coding.
 
     Args:
         body: the bytes that the server sent.
@@ -141,7 +137,7 @@ def decoded(
 
 
 def _undone(pieces: Pieces, codings: Sequence[str], limit: int) -> Pieces:
-    """Undo `codings`. The server applied the last coding last, so this coding is undone first."""
+    """Undo `codings`, the last one first."""
     for outer in codings[:0:-1]:
         pieces = _bounded(_DECODERS[outer](pieces), limit)
     for inner in codings[:1]:
@@ -150,14 +146,15 @@ def _undone(pieces: Pieces, codings: Sequence[str], limit: int) -> Pieces:
 
 
 def _bounded(pieces: Pieces, limit: int) -> Pieces:
-    """Yield the items of `pieces`, but not more items than a robots.txt can need.
+    """Yield the items of `pieces` until there are too many of them.
 
-    `pieces` come from the decoder of the outer coding of a body with two codings. `limit` is the
-    largest number of bytes of the robots.txt that are read.
+    If a body has two codings, `pieces` are the output of the outer decoder, and the inner decoder
+    reads them. A hostile body may contain very many pieces for which the inner decoder yields
+    nothing, such as empty gzip files. `limit` is the largest number of bytes of a robots.txt that
+    are read.
 
     Raises:
-        DecodeError: `pieces` has more items. This happens if the inner decoder yields no bytes for
-            these items, for example because each item is an empty gzip file.
+        DecodeError: there are more pieces than a robots.txt of `limit` bytes can need.
     """
     bytes_left = 2 * limit + _OUTER_BYTES
     pieces_left = _MOST_PIECES + 2 * limit // _FED
@@ -186,8 +183,8 @@ def _unzipped(pieces: Pieces, wbits: int) -> Pieces:
         while waiting:
             if stream.eof:
                 waiting = waiting.lstrip(b"\0")
-                # The bytes so far may be the beginning of another gzip file. If they are too few to
-                # show this, wait for the next piece.
+                # If `waiting` is shorter than the first bytes of a gzip file, the next piece shows
+                # whether another gzip file follows.
                 if _GZIP_MAGIC.startswith(waiting):
                     break
                 if wbits != _GZIP or not waiting.startswith(_GZIP_MAGIC):
@@ -269,9 +266,8 @@ def _module(coding: str) -> Any:
     raise DecodeError(f"there is no module for {coding}")
 
 
-# For each coding, the names of the modules that can decode it. The first of them that is installed
-# is used. Python 3.14 contains a module for zstd. Scrapy 2.18 and newer install a backport of this
-# module, and brotli.
+# For each coding, the names of the modules that can decode it. The first installed module is used.
+# Python 3.14 contains the module for zstd, and `backports.zstd` is for older versions.
 _MODULES = {
     "br": ("brotli", "brotlicffi"),
     "zstd": ("compression.zstd", "backports.zstd"),

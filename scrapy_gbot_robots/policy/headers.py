@@ -1,12 +1,13 @@
 """Read the headers of a response to a robots.txt request.
 
-The functions return the time for which the file is fresh, the time after which the server wants the
-next request, and the report of a proxy that could not reach the server.
+`max_age` returns the time for which the file is fresh. `retry_after` returns the time for which the
+crawl should wait before the next request. `proxy_fault` returns the report of a proxy that could
+not reach the server.
 
-Header values are hostile, so no function here raises an exception for any bytes, and the work and
-the numbers are bounded. Scrapy's `parse_cachecontrol` is not used, for two reasons. It splits
-quoted strings at their commas. If there are several `max-age` directives, it takes the last one,
-but the first one counts (RFC 9111 4.2.1).
+A header may contain any bytes, so the functions raise no exception for wrong values, and read only
+the beginning of long values. Scrapy's `parse_cachecontrol` is not used, for two reasons. It splits
+quoted strings at their commas. If there are several `max-age` directives, it takes the last one and
+not the first one (RFC 9111 4.2.1).
 
 The sources are Google's page, "Caching"; RFC 9309 2.4; RFC 9111 4.2.1 and 5.2.2 (Cache-Control),
 and 5.1 (Age); RFC 9110 10.2.3 (Retry-After); RFC 9209 2 and RFC 8941 4.2 (Proxy-Status).
@@ -48,8 +49,8 @@ _PARAMETER = re.compile(rf"; *([a-z*][a-z0-9_.*-]*)(?:=({_BARE_ITEM}))?")
 # could not get a response from the site, or if it does not pass on the response of the site.
 PROXY_ERRORS = (
     "X-Squid-Error",
-    # Sources of the next two names: docs.zyte.com/smart-proxy-manager/errors.html, and
-    # scrapy-zyte-smartproxy, which sets Zyte-Error in place of X-Crawlera-Error.
+    # Sources of the next two names: docs.zyte.com/smart-proxy-manager/errors.html, and the package
+    # scrapy-zyte-smartproxy.
     "X-Crawlera-Error",
     "Zyte-Error",
     # Source: scrapy-zyte-smartproxy, for Zyte API in proxy mode.
@@ -114,14 +115,15 @@ def retry_after(value: bytes | None, now: float) -> float | None:
 
 
 def proxy_fault(proxy_status: Iterable[bytes], errors: Mapping[str, bytes | None]) -> str:
-    """Return the report of a proxy that it could not get a response; "" if there is no report.
+    """Return the error that a proxy reports, or "".
 
     Args:
-        proxy_status: the values of all Proxy-Status headers, which together are a list of proxies.
-            The first proxy with the parameter `error` reports a failure (RFC 9209 2.1.1). RFC 9651
-            requires a field that is not a valid list to be ignored as a whole.
+        proxy_status: the values of all Proxy-Status headers. In these headers, each proxy may add
+            an item to a list. An item with the parameter `error` is the report of a failure (RFC
+            9209 2.1.1). If there are several such items, the first one is used. If the list is not
+            valid, it is ignored as a whole (RFC 9651).
         errors: the values of the headers in `PROXY_ERRORS`, by name; None or b"" for a header that
-            is missing. If one of these headers has a value, `proxy_status` is not used.
+            is missing. If a header has a value, the report is this value, and not `proxy_status`.
 
     Returns:
         A text such as "Proxy-Status: cache.example; error=dns_error"; "" if no proxy reports a

@@ -1,30 +1,24 @@
-"""Decide what the robots.txt of one origin means now, also while it cannot be fetched.
+"""Decide what the robots.txt of one origin means now, even while it cannot be fetched.
 
-The words of this module have these meanings:
+The package `storage` keeps an `Entry` for each origin. After each fetch of the robots.txt, `renew`
+makes the new entry. From an entry, `decide` makes a `Decision`: everything is allowed, nothing is
+allowed, or the rules of the robots.txt decide. Crawls with different user agents share an entry
+(Google's page, "Caching"), so an entry contains facts and no verdicts. It has two parts:
 
-* A *definite answer* is the outcome of a fetch that shows what the site wants: a robots.txt, or a
-  response such as 404, which means that there is no robots.txt. A failure such as a timeout or a
-  503 is not a definite answer.
-* A *copy* is the last definite answer, with the bytes of the file.
-* An *outage* is a time in which every fetch has failed. It begins with the first failure, and ends
-  with the next definite answer. During this time, the robots.txt is *unreachable*.
-* An *entry* contains the copy and the outage of one origin. The package `storage` keeps entries.
-  Crawls with different user agents share an entry (Google's page, "Caching"), so it contains facts
-  and no verdicts.
-* A *ladder* is a table of ages of an outage. For each age, it shows one of three states: everything
-  is allowed, nothing is allowed, or the rules of the copy decide.
+* The *copy* (class `Copy`) is the last definite answer. A *definite answer* is a response that
+  shows what the site wants: a robots.txt, or a response such as a 404, which means that there is no
+  robots.txt.
+* The *outage* (class `Outage`) is a period in which every fetch fails, for example with a timeout
+  or a 503. It ends with the next definite answer. During an outage, the robots.txt is
+  *unreachable*.
 
-`renew` returns the new entry after a fetch, and `decide` returns what an entry means at a time. The
-caller passes in this time, in seconds since the epoch. It may jump, because it comes from the clock
-of a computer.
+A copy is fresh for a day, or for the time that the headers of the response set. While the copy is
+fresh, it decides. During an outage, when the copy is no longer fresh, a *ladder* decides. A ladder
+(`LADDERS`) is a table that contains a state for each age of an outage.
 
-A copy is fresh for a day, or for the time that the headers of the response set. While a copy is
-fresh, it decides. If the copy is not fresh and there is an outage, the ladder decides.
-
-A copy was fetched at the time `fetched_at`, and is fresh until `fresh_until`. The time `refresh_at`
-is between these two times. From `refresh_at` on, the crawl fetches the robots.txt again in the
-background. An outage began at `since`, and the next fetch is due at `retry_at`. From `ask_at` on,
-requests wait for a fetch.
+From the time `refresh_at` on, the crawl fetches the robots.txt again in the background. From the
+time `ask_at` on, requests wait until the robots.txt has been fetched. All times are in seconds
+since the epoch.
 
 The sources are Google's page, "Handling of errors and HTTP status codes" and "Caching"; and RFC
 9309 2.3.1 and 2.4.
@@ -59,18 +53,16 @@ _FIRST_RETRY = 1.0
 _BUSY_RETRY = 5 * MINUTE  # the longest wait after a 503 or 429
 _SLOW_RETRY = HOUR  # the longest wait after any other failure
 _RETRY_AFTER = DAY  # the longest wait that a Retry-After header can cause
-# If everything is disallowed during an outage, requests wait for the next fetch. If not everything
-# is disallowed, requests wait only if the fetch is overdue by more than this number of seconds.
+# During an outage, requests wait for the next fetch if everything is disallowed. If some pages are
+# allowed, requests do not wait until the fetch is late by this number of seconds.
 _GRACE = HOUR
-# A copy is refreshed in the background before it is no longer fresh. The refresh may begin in the
-# last tenth of the time for which the copy is fresh, but at most `_REFRESH_MOST` seconds before the
-# end of this time.
+# The refresh of a copy in the background begins when a tenth of its fresh time is left, or when
+# `_REFRESH_MOST` seconds are left if that is less.
 _REFRESH_SHARE = 0.1
 _REFRESH_MOST = HOUR
-# If this many fetches in a row find no server, the origin counts as gone.
+# After this many fetches in a row that found no server, requests no longer wait for the robots.txt.
 GONE_AFTER = 3
-# With these statuses a server denies access to a robots.txt. These statuses do not mean that the
-# site has no robots.txt.
+# With these statuses a server denies access to a robots.txt, which may exist.
 REFUSALS = (401, 402, 403, 451)
 # A server that sends one of these statuses is only busy, so the crawl asks it again more often.
 _OFTEN = frozenset({429, 503})
@@ -121,9 +113,9 @@ class Outage:
     status: int | None  # The HTTP status of the last failure; None if no response came.
     why: str  # The reason of the last failure, for people.
     retry_at: float  # The time at which the next fetch is due.
-    # The kind of the last failure; None if the failure was a response, such as a 503.
+    # The kind of the last failure; None if the server sent a response, such as a 503.
     failure: Failure | None = None
-    alike: int = 1  # How many of the last failures in a row have the same kind.
+    alike: int = 1  # The number of failures of this kind in a row, including the last failure.
     failed_at: float = 0.0  # The time of the last failure; 0.0 if it is not known.
     redirected_to: str = ""  # The URL to which the last fetch was redirected; "" if it was not.
 
@@ -165,7 +157,7 @@ class Entry:
 
 
 class State(Enum):
-    """What a robots.txt means for requests now. Google's page has these three outcomes."""
+    """What a robots.txt means for requests now: one of three outcomes on Google's page."""
 
     FULL_ALLOW = "full allow"  # Every URL of the origin is allowed.
     FULL_DISALLOW = "full disallow"  # Every URL of the origin is disallowed.
@@ -173,17 +165,17 @@ class State(Enum):
 
 
 _THIRTY_DAYS = ((30 * DAY, State.FULL_DISALLOW), (math.inf, State.RULES))
-# The ladder for each value of the setting GBOT_ROBOTS_UNREACHABLE. A ladder shows what a robots.txt
-# means while it is unreachable. Each row contains an age of an outage in seconds, and the state
-# until the outage has this age. RULES means the rules of the copy, or full allow if there is no
-# copy.
+# For each value of the setting GBOT_ROBOTS_UNREACHABLE, what a robots.txt means while it is
+# unreachable. Each row contains an age of the outage in seconds, and the state that applies until
+# the outage has this age. The state RULES means the rules of the last copy of the robots.txt, or
+# full allow if there is no copy.
 LADDERS: dict[str, tuple[tuple[float, State], ...]] = {
     "google": _THIRTY_DAYS,  # as on Google's page from 2019 to 2025
     "google-2026": (  # as on Google's page in 2026
         (12 * HOUR, State.FULL_DISALLOW),
         (12 * HOUR + 30 * DAY, State.RULES),
-        # After these 30 days, Google's page allows everything, but only "if the site is available".
-        # This is not checked here, because an unavailable site serves no pages.
+        # After these 30 days, Google's page allows everything "if the site is available". This
+        # condition is not checked, because an unavailable site serves no pages.
         (math.inf, State.FULL_ALLOW),
     ),
     # RFC 9309 2.3.1.4 gives 30 days as an example, and permits a copy or full allow after that
@@ -204,9 +196,9 @@ class Policy:
             nor "disallow".
     """
 
-    unreachable: str = "google"  # The ladder, as a key of `LADDERS`.
-    # The longest time for which a copy is fresh. A longer max-age of a response counts as this
-    # time. A response without a max-age is fresh for a day at most.
+    unreachable: str = "google"  # A key of `LADDERS`.
+    # The longest time for which a copy is fresh, even if a response has a longer max-age. A
+    # response without a max-age is fresh for a day at most.
     max_age_secs: float = DAY
     soft_404: bool = True  # Whether a 5xx with a "not found" page is a 404 (see `outcome_of`).
     # Whether a site is allowed or disallowed if it denies access to its robots.txt (`REFUSALS`), or
@@ -224,7 +216,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The state of an origin by its robots.txt, and the times until which this state is valid.
+    """What the robots.txt of an origin means now, and the times of the next fetches.
 
     Times are in seconds since the epoch.
     """
@@ -289,9 +281,8 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
     alike = 0
     if outcome.failure is before.failure:
         alike = before.alike
-    # If there is no server, a fetch burdens nobody, so the waits may be short. If a server
-    # disappears after other failures, such as a 503, only the failures to find the server are
-    # counted. So the waits begin again with the shortest wait.
+    # If there is no server, a fetch burdens nobody, so the waits may be short. Earlier failures of
+    # other kinds, such as a 503, do not make these waits longer.
     tries = before.failures
     if outcome.failure in NO_SERVER:
         tries = alike
@@ -315,7 +306,8 @@ def _wait(outcome: Unreachable, tries: int) -> float:
     """
     doubled = _FIRST_RETRY * 2.0 ** min(tries, 32)
     if outcome.retry_after is not None:
-        # Even if the server asks for a wait of one second each time, the waits grow to a minute.
+        # A server may ask for a wait of only one second after each failure. The waits still grow to
+        # a minute.
         return min(max(outcome.retry_after, min(doubled, MINUTE)), _RETRY_AFTER)
     if outcome.status in _OFTEN:
         return min(doubled, _BUSY_RETRY)
@@ -323,11 +315,10 @@ def _wait(outcome: Unreachable, tries: int) -> float:
 
 
 def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
-    """Return the decision that follows from an entry at `now`, in seconds since the epoch.
+    """Return the decision that follows from `entry` at `now`, in seconds since the epoch.
 
-    If there is neither a copy nor an outage, the decision is full disallow until the robots.txt has
-    been fetched. If a refresh in the background has failed while the copy is still fresh, the copy
-    decides.
+    If there is neither a copy nor an outage, everything is disallowed until the robots.txt has been
+    fetched. A fresh copy decides even if a refresh in the background has failed.
     """
     if entry is None:
         entry = Entry()
@@ -352,8 +343,8 @@ def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
 def _retry_at(outage: Outage, now: float) -> float:
     """Return the time at which the next fetch is due, in seconds since the epoch.
 
-    The result is `now` if the stored times are impossible because a clock was wrong. They are
-    impossible if the outage begins in the future, or if the wait is longer than the longest wait.
+    The result is `now` if a clock was wrong, so that the outage seems to begin in the future, or
+    the wait for the next fetch is longer than `_RETRY_AFTER` seconds.
     """
     if outage.since > now + _SKEW or outage.retry_at > now + _RETRY_AFTER + _SKEW:
         return now
@@ -361,7 +352,7 @@ def _retry_at(outage: Outage, now: float) -> float:
 
 
 def _state_by(copy: Copy, policy: Policy) -> State:
-    """Return the state that follows from a copy alone, without regard to an outage."""
+    """Return the state that a copy means if there is no outage."""
     if policy.access_denied == "disallow" and (copy.kind is Kind.WALL or copy.status in REFUSALS):
         return State.FULL_DISALLOW
     if copy.kind is Kind.RULES:
@@ -372,8 +363,8 @@ def _state_by(copy: Copy, policy: Policy) -> State:
 def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) -> Decision:
     """Return the decision during an outage, which depends on the age of the outage.
 
-    Requests wait for the next fetch if the state is full disallow, or if the fetch is overdue by
-    `_GRACE`.
+    Requests wait for the next fetch if the state is full disallow. In any other state, they wait
+    only if the fetch is late by `_GRACE` seconds.
     """
     age = max(0.0, now - outage.since)
     state = next(state for until, state in LADDERS[policy.unreachable] if age < until)
@@ -397,10 +388,10 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) ->
 def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:
     """Return whether a new crawl should fetch a robots.txt at once, although no fetch is due yet.
 
-    The result is True under three conditions. The last fetch found no server (`NO_SERVER`), all
-    requests of the origin are forbidden, and the last failure was before the crawl began, at
-    `began_at` seconds since the epoch. If there is no server, a fetch burdens nobody. If the server
-    is back, the fetch shows this at once.
+    The result is True if an earlier crawl has found no server (`NO_SERVER`), so that everything is
+    disallowed. The server may be back by now. If it is not, a fetch burdens nobody.
+
+    `began_at` is the time at which the new crawl began, in seconds since the epoch.
     """
     outage = decision.outage
     if outage is None or decision.state is not State.FULL_DISALLOW:
@@ -411,8 +402,9 @@ def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:
 def lacks_a_part(entry: Entry, max_bytes: int) -> bool:
     """Return whether a crawl should fetch a robots.txt at once, because its copy is too short.
 
-    The result is True if the crawl reads up to `max_bytes` bytes, and the copy was cut by a crawl
-    that reads fewer. During an outage it is False, because then the copy is better than nothing.
+    Another crawl may have cut the copy, because it reads fewer bytes of a robots.txt than this
+    crawl, which reads up to `max_bytes`. During an outage the result is False, because a short copy
+    is better than none.
     """
     copy = entry.copy
     if copy is None or entry.outage is not None or copy.kind is not Kind.RULES:

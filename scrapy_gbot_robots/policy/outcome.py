@@ -3,11 +3,11 @@
 There are three outcomes. `Fetched` means that the server sent a robots.txt. `Unavailable` means
 that the site certainly has no robots.txt, for example after a 404. `Unreachable` means that it is
 not known whether the site has a robots.txt, for example after a 503 or a timeout. The module
-outages.py decides what follows from an outcome over time.
+outages.py decides what an outcome means for the requests of a crawl.
 
-HTTP redirects are followed, also to other hosts. A redirect by a `meta` element or a script is not
-followed. The rules in the file at the end of the redirects are the rules of the origin whose
-robots.txt was requested. During the redirects no rules are checked, because none are known yet.
+HTTP redirects are followed, even to other hosts. A redirect by a `meta` element or a script is not
+followed. The rules in the file at the end of the redirects apply to the origin whose robots.txt was
+requested.
 
 The sources are Google's page, "Handling of errors and HTTP status codes", and RFC 9309 2.3.1.
 """
@@ -25,7 +25,8 @@ from ..core.urls import Origin, shown
 from .web_pages import found_instead, means_not_found, wall_of
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# At least five redirects are followed. If there are more, the outcome is a 404 (Google's page).
+# At most this many redirects are followed. If there are more, the result is the same as for a 404
+# (Google's page).
 MOST_REDIRECTS = 5
 _SCHEMES = frozenset({"http", "https"})
 _URL_CHARS = 8192  # A redirect with a longer Location header is not followed.
@@ -52,8 +53,8 @@ class Fetched:
 class Unavailable:
     """There is certainly no robots.txt, so nothing is restricted (RFC 9309 2.3.1.3).
 
-    But if `Policy.access_denied` is "disallow", and if the server denied access or a bot wall
-    answered, a crawl treats everything as disallowed.
+    There is one exception. If the server denied access, as with a 403, or if a bot wall answered,
+    the setting GBOT_ROBOTS_ACCESS_DENIED decides whether everything is allowed or disallowed.
     """
 
     # The HTTP status of the response. It may be a 5xx or a 3xx, because a 5xx with a "not found"
@@ -100,7 +101,7 @@ class Failure(Enum):
     OTHER = "the fetch failed"
 
 
-# After one of these failures, it is clear that there is no server that could answer.
+# These failures show that there is no server at the address of the origin.
 NO_SERVER = frozenset({Failure.DNS, Failure.REFUSED})
 # The crawl itself causes these failures, and it causes them again at each fetch. These failures
 # show nothing about the site.
@@ -154,10 +155,9 @@ def after_redirect(outcome: Unreachable, url: str) -> Unreachable:
     return replace(outcome, why=why, redirected_to=url)
 
 
-# The kind of outcome for each status. The first row that contains the status decides. If no row
-# contains the status, as for all 5xx, the outcome is `Unreachable`. So 1xx, and codes from 600 on,
-# count as server errors. A 304 counts as a server error as well, because the request was not
-# conditional.
+# The kind of outcome for each status. The first row that contains the status decides. For any other
+# status, such as a 5xx, a 1xx or 600, the outcome is `Unreachable`. A 304 is an error, because the
+# request was not conditional.
 _STATUS_CODES: tuple[tuple[Container[int], type[Outcome]], ...] = (
     (range(200, 300), Fetched),
     ({304, 429}, Unreachable),
@@ -165,10 +165,9 @@ _STATUS_CODES: tuple[tuple[Container[int], type[Outcome]], ...] = (
 )
 _SERVER_ERRORS = range(500, 600)
 _PROXY_AUTHENTICATION_REQUIRED = 407
-# A proxy as well as a site may send one of these statuses to deny access. The response of the proxy
-# may look like a response of the site.
+# A response with one of these statuses may come from the site, or from a proxy that denies access.
 _OF_A_PROXY_TOO = frozenset({401, 402, 403, 451})
-_THREE_DIGITS = range(1000)  # Some servers send a larger number as the status.
+_THREE_DIGITS = range(1000)  # Some servers send a status that is not in this range.
 
 
 def meaning_of(status: int) -> type[Outcome]:
@@ -247,9 +246,10 @@ def proxy_failed(
 
 
 def is_for_this_process(outcome: Outcome) -> bool:
-    """Return whether `outcome` must not be shared with other processes.
+    """Return whether only this process may use `outcome`.
 
-    This is the case if another process may get a different outcome from the same site.
+    The outcome must not be put into the storage if another process may get a different outcome from
+    the same site.
     """
     if isinstance(outcome, Unreachable):
         return outcome.failure in NOT_ASKED
@@ -291,7 +291,8 @@ def dead_end(status: int, url: str, why: str) -> Unavailable:
 def _target(location: bytes, here: str) -> str | None:
     """Return the absolute URL of a Location header; None if this URL must not be fetched.
 
-    `here` is the URL of the response with this header. User-info and fragment are removed.
+    `here` is the URL of the response that contains this header. The result has no user-info and no
+    fragment.
     """
     # As browsers do, accept bytes past ASCII, and read a backslash as a slash
     # (url.spec.whatwg.org).

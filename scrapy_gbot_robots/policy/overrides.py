@@ -1,12 +1,11 @@
 """Read and apply the overrides of a crawl, which are in the setting GBOT_ROBOTS_OVERRIDES.
 
-An override is an agreement of the user with a site. It replaces the rules of the site's robots.txt,
-or allows some paths in addition to them. This module reads the setting, finds the override for an
-origin, and applies it. The caller passes in the present time.
+With an *override*, the user replaces the rules of a site's robots.txt, or allows some paths in
+addition to them. This module reads the setting, finds the override for an origin, and applies it.
+The caller passes in the present time. A wrong value in the setting raises a ValueError.
 
 To find the override for an origin, the module looks up the origin, its host, and each domain above
-the host in a dictionary. So the time does not depend on the number of overrides. A wrong value in
-the setting raises a ValueError. No standard defines overrides, so this module has its own rules.
+the host in a dictionary. So a look-up takes the same time for any number of overrides.
 """
 
 from __future__ import annotations
@@ -47,19 +46,20 @@ _HOST = re.compile(r"(\*\.)?([^/?#@*\\:]+|\[[^/?#@*\\]+\])")
 # of letters, digits, hyphens and underscores, or it is an IPv6 address. A name that begins with a
 # hyphen is not resolved.
 _REAL_HOST = re.compile(r"(?!-)[a-z0-9._-]+|\[.*\]")
-# Punctuation past ASCII that the labels of a host may contain (RFC 5892, appendix A), and the dots
-# that browsers accept between labels.
+# The punctuation past ASCII that a host name may contain. It consists of marks within labels (RFC
+# 5892, appendix A), and of dots between labels.
 _MARKS_IN_NAMES = frozenset("·׳״・。．｡")  # noqa: RUF001
-_SEVERAL = re.compile(r"[,;|\s]")  # the separator in a key that wrongly names several hosts
+_SEVERAL = re.compile(r"[,;|\s]")  # A wrong key with such a character may name several hosts.
 # A host that is an IP address, or that looks like an IP address but is invalid. Such a host has no
 # subdomains.
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?|\[.*\]")
 _PATTERN = re.compile(r"[^#\x00-\x20\x7f]+")  # a pattern that a line of a robots.txt can contain
 _FEW = 5  # A warning contains at most this many patterns.
-# A group of a robots.txt that contains one of these fields is useful even if it contains no rule.
+# The rules in an override are valid if they contain an allow or disallow line, or one of these
+# fields.
 _FIELDS_OF_GROUPS = ("crawl-delay", "content-usage", "content-signal")
-# Values of `kind` of the remarks that the parser makes on a robots.txt. If a remark of one of these
-# kinds is an error, a line that looks like a rule is ignored.
+# The rules in an override are not valid if the parser reports an error of one of these kinds. Such
+# an error means that the parser ignores a line that looks like a rule.
 _FAULTS = frozenset({"unknown field", "rule before any group"})
 
 
@@ -72,7 +72,8 @@ class Action(Enum):
     ALLOW = "allow"  # The crawl obeys the site's rules, but may fetch some more paths.
 
 
-# The state of a site, for each action that replaces the robots.txt of the site.
+# The state of a site that has an override, by the action of the override. The action ALLOW does not
+# determine the state.
 _STATES = {
     Action.IGNORE: State.FULL_ALLOW,
     Action.REPLACE: State.RULES,
@@ -113,11 +114,11 @@ class Override:
 
     @property
     def why(self) -> str:
-        """The text that the verdicts of this override contain as the reason."""
+        """The text of the reason in each verdict by this override."""
         return f"override for {shown(self.key)} ({shown(self.reason)})"
 
     def named(self, verdict: Verdict) -> Verdict:
-        """Return `verdict` with the key and the reason of this override."""
+        """Return a copy of `verdict` that contains the key and the reason of this override."""
         reason = self.why
         if verdict.reason not in {MOST_SPECIFIC, reason}:
             reason = f"{reason}: {verdict.reason}"
@@ -161,10 +162,9 @@ class Overrides(dict[str, Override]):
     def in_words(self, now: float) -> tuple[str, str]:
         """Return two sentences for the log.
 
-        The first sentence lists the overrides that have run out by `now`, and the second sentence
-        lists the overrides that are in force. `now` is in seconds since the epoch. If there are no
-        overrides to list, the sentence is "". In each sentence, the overrides that end first are at
-        the beginning.
+        The first sentence lists the overrides that have run out, and the second sentence lists the
+        overrides in force. The overrides that end first are at the beginning of each sentence. A
+        sentence without overrides is "". `now` is in seconds since the epoch.
         """
         run_out: list[str] = []
         in_force: list[str] = []
@@ -208,7 +208,7 @@ class Overrides(dict[str, Override]):
         in force at `now` are checked. `now` is in seconds since the epoch.
         """
         if not agents_heeded(user_agent):
-            return  # This crawler ignores all groups, so it needs none.
+            return  # This crawler ignores robots.txt files, so it needs no group.
         for override in self.values():
             if override.robotstxt is None or override.ends_at <= now:
                 continue
@@ -275,10 +275,10 @@ def _is_odd(char: str) -> bool:
 
 
 def _in_one_spelling(host: str) -> str:
-    """Return `host` in one of the spellings that lead to the same machine.
+    """Return `host` in its normal form.
 
-    For example, "127.1" and "127.0.0.1" are the same address for a resolver, so the result for both
-    is "127.0.0.1".
+    A dot at the end is removed. An IPv4 address gets four numbers, for example "127.0.0.1" for
+    "127.1", because both are the same address.
     """
     host = host.rstrip(".")
     if host.rpartition(".")[2][:1].isdecimal():

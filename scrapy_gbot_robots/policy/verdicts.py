@@ -28,9 +28,9 @@ def judge_url(
 
     Args:
         url: an absolute URL.
-        decision: the decision on the robots.txt of the URL's origin.
-        rules: the rules of the crawl's user agent. They are used only if the state of `decision` is
-            RULES. They come from an override that contains rules, or otherwise from the robots.txt.
+        decision: what the robots.txt of the URL's origin means now.
+        rules: the rules for the crawl's user agent. If `override` contains rules, they are the
+            rules of the override. Otherwise they are the rules of the robots.txt.
         override: the override that applies to the origin; None if there is none.
     """
     if origin_of_robots_txt(url) is not None:
@@ -51,17 +51,18 @@ def judge_url(
 def agreed(url: str, verdict: Verdict, rules: Rules | None, override: Override) -> Verdict:
     """Return the verdict on a URL that the robots.txt disallows, but an override may allow.
 
-    The patterns of the override are compared with the rules as if they were allow rules in the
-    group of the robots.txt. So the longest pattern decides. If two patterns are equally long, the
-    pattern of the override decides. Do not call this function while the robots.txt is unreachable,
-    because an outage also forbids the paths that the override allows.
+    The longest pattern that matches the URL decides. If a pattern of the override and a rule of the
+    site are equally long, the override decides.
+
+    Do not call this function while the robots.txt is unreachable. During this time, the override
+    allows nothing.
 
     Args:
         url: an absolute URL.
-        verdict: the verdict of the robots.txt, which disallows the URL. It is returned if the
-            override does not allow the URL.
-        rules: the site's rules. None counts as the rule "Disallow: /", and means that everything is
-            disallowed.
+        verdict: the verdict of the robots.txt on `url`. It is returned if the override does not
+            allow `url`.
+        rules: the site's rules; None if the site disallows everything, as the rule "Disallow: /"
+            does.
         override: an override that allows some paths in addition to the site's rules.
     """
     for form in (url, *other_forms(url)):

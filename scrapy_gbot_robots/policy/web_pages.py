@@ -1,19 +1,19 @@
 """Recognise bodies that are not a robots.txt: bot walls, web pages, other data, and soft 404s.
 
-A *bot wall* is a service that stands before a site and stops most bots, such as DDoS-Guard. Bot
-walls let Googlebot pass, so Google's page does not mention them. Tables in this module list the
-marks by which responses of bot walls are recognised. Comments name the public source of each mark.
+A *bot wall* is a protection service, such as DDoS-Guard, that answers most bots in place of the
+site. Bot walls let Googlebot pass, so Google's page does not mention them. They are recognised by
+the headers and page titles in two tables of this module. Comments in the tables name the sources.
 
-A web page is parsed like any other body, and valid lines in it count (Google's page, "File
-format"). If a 2xx contains a user-agent or a sitemap line, it is the site's own file, whatever
-surrounds that line. A web page without such lines contains no rules.
+If a site sends a web page in place of a robots.txt, the page is parsed, and the valid lines in it
+apply (Google's page, "File format"). A 2xx response with a user-agent or a sitemap line is never
+taken for a bot wall.
 
-A *soft 404* is a 5xx with a "not found" page. It counts as a 404 (Google's page, "Handling of
-errors and HTTP status codes"). A page is taken for a soft 404 only if this is clear. Only the
-title, the first heading or, in plain text, the first line is read. This text must be "not found"
-alone, or mean that a page was not found, in one of the languages in a table.
+A *soft 404* is a 5xx with a "not found" page. It is treated as a 404 (Google's page, "Handling of
+errors and HTTP status codes"). A soft 404 is recognised by the title of the page, by its first
+heading or, in plain text, by its first line. This text must mean "not found" or "page not found" in
+one of the languages in the table `LANGUAGES`.
 
-Bodies are hostile, so only the beginning of each body is searched, in one pass. Only the search for
+A body may be long or hostile, so only its beginning is searched, in one pass. Only the search for
 user-agent and sitemap lines reads the whole body.
 """
 
@@ -82,9 +82,8 @@ _OTHER_DATA = (
     (b"\xfe\xff", "UTF-16 text"),
     (b"\x1f\x8b", "gzip data"),
 )
-# A user-agent line behind a tag. If a browser has put a robots.txt into a web page, the first line
-# of the robots.txt stands behind a tag. The parser ignores this line, because the line begins with
-# the tag.
+# A tag, with a user-agent line behind it on the same line. If a browser has put a robots.txt into a
+# web page, the first line of the robots.txt stands behind a tag. The parser ignores this line.
 _AGENT_BEHIND_A_TAG = re.compile(rb">[ \t]*user-?agent[ \t]*:", re.IGNORECASE)
 _RULE = re.compile(rb"allow[ \t]*:", re.IGNORECASE)
 
@@ -162,8 +161,8 @@ def hides_rules(body: bytes) -> str:
 
 # The rest of this module recognises soft 404s. A soft 404 is a 5xx with a "not found" page.
 
-# These patterns are applied to a page after it was converted to lower case. If an element has no
-# end tag, it extends to the end of the page, so each search goes through the page only once.
+# These patterns match elements of a page in lower case. An element without an end tag extends to
+# the end of the page, so that each search goes through the page only once.
 _UNSEEN = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style|noscript|template|svg)\b.*?(?:</\1|\Z)", re.DOTALL
 )
@@ -174,17 +173,16 @@ _OPENING = re.compile(r"<[a-z!]|\A\s*[<{\[]")
 _IN_LOGICAL_ORDER = re.compile(rb"iso-8859-8-i", re.IGNORECASE)
 _INNER_TAG = re.compile(r"<[^<>]*>")
 _CLAUSE_END = re.compile(r"[|:;!?,()\[\]{}<>»«„“”•·–—/\"\-。、]|\.(?=\s|$)")
-# Characters that are written in several ways, and how `LANGUAGES` writes them. For example, old
-# code pages do not contain the Persian letters yeh and kaf, so pages use the Arabic letters.
+# Replacements of characters, so that pages contain the same characters as the table `LANGUAGES`.
+# For example, some Persian pages contain the Arabic letters yeh and kaf.
 _LETTERS = str.maketrans(
     {"ł": "l", "ı": "i", "đ": "d", "ø": "o", "ي": "ی", "ك": "ک", "’": "'", "\N{SOFT HYPHEN}": None}
 )
 
-# Each row contains a language, words for things (such as "page"), and verdicts (such as "not
-# found"). A text means "not found" if one of its clauses is a verdict alone, or contains a thing
-# and a verdict. `_folded` is applied to the text and to this table before they are compared. A
-# thing or a verdict may be a part of a word, as "seite" is a part of "Webseite". "_" stands for the
-# beginning or the end of a word.
+# The words for "page not found" in many languages. Each row contains a language, words for "page",
+# and phrases for "not found". A clause of a title means "page not found" if it contains a word and
+# a phrase of the same row, or consists of a phrase alone. Case and accents are ignored. The word
+# "seite" also matches the longer word "Webseite". "_" stands for the beginning or end of a word.
 LANGUAGES = """
     en | page, _url_, robots.txt | not found, cannot be found, can't be found, could not be found
     en | page, _url_, robots.txt | couldn't be found, wasn't found, not been found, cannot find
@@ -227,20 +225,21 @@ LANGUAGES = """
     fi | sivu | ei löydy, ei löytynyt
     ms | halaman | tidak dijumpai, tidak ditemui
 """
-# If a clause of a title consists of one of these phrases, it means "not found".
+# A clause of a title also means "not found" if it consists of one of these phrases.
 ALONE = (
     "file not found, file or directory not found, document not found, object not found, resource "
     "not found, the resource cannot be found, the requested resource was not found, the requested "
     "resource could not be found"
 )
-# Words that are ignored in a clause of a title.
+# Words that are removed from a clause of a title before it is compared with the table `LANGUAGES`.
 ERROR_WORDS = (
     "404 http status code error fehler erreur erro errore fout błąd ошибка kesalahan lỗi エラー "
     "错误 錯誤 오류 خطأ خطای שגיאה σφάλμα chyba hiba eroare грешка помилка hata ข้อผิดพลาด त्रुटि fejl "
     "feil fel virhe ralat oops sorry"
 )
-# If one of these parts of a site is missing, the site is down, and the page is not a soft 404. Each
-# row contains a language and its words for parts. Most words are stems, because the endings change.
+# Words for parts of a site, such as its database, in many languages. If a page means that one of
+# these parts is missing, the site is down, and the page is not a soft 404. Most words are stems,
+# because the endings change.
 PARTS_OF_A_SITE = """
     en | server, database, template, cache, backend, upstream, module, plugin, class_, _relation_
     en | _table_, _view_, _schema_, bucket, secret, application, controller, service, container
@@ -281,8 +280,8 @@ PARTS_OF_A_SITE = """
 """
 
 
-# The path of a file on the server, such as /var/lib/x or C:\x. A path after the word "url" is not
-# such a path, even if it begins like one.
+# The path of a file on the server, such as /var/lib/x or C:\x. A path after the word "url" is the
+# path of a page, so it does not match.
 _LOCAL_PATH = re.compile(
     r"(?<![\w/.])(?<!ur[li] )(?<!ur[li]: )(?:"
     r"/(?:app|dev|etc|home|lib|mnt|nix|opt|private|proc|root|run|srv|sys|tmp|usr|var|volumes)/"
@@ -307,7 +306,7 @@ def means_not_found(body: bytes, content_type: str = "") -> bool:
 def _visible(body: bytes, content_type: str) -> str:
     """Return the beginning of a page in lower case, without the elements that browsers hide."""
     text = _text(body[:_HEAD_BYTES], content_type[:_TITLE_CHARS])
-    # Hidden elements are replaced by markup, so that the result still looks like a web page.
+    # "<!>" replaces each hidden element, so that the result still looks like a web page.
     return _UNSEEN.sub("<!>", text.lower())
 
 
@@ -342,13 +341,11 @@ def _text(head: bytes, content_type: str) -> str:
 
 
 def _is_not_found(title: str) -> bool:
-    """Return whether a clause of `title` means "not found".
+    """Return whether a clause of `title` means "page not found".
 
-    Examples are "404" and "the page you want was not found". If a part of the site is missing, such
-    as its database, the site is down, and the result is False. The part may be named in one clause
-    and the word for "missing" may follow in a later clause, as in: database "shop" does not exist.
-    If `title` contains the path of a file on the server, this file is missing, and not the page. So
-    the result is False, unless the file is a robots.txt.
+    Examples are "404" and "the page you want was not found". The result is False if something else
+    is missing: a part of the site, as in 'database "shop" does not exist', or a file on the server
+    that is not a robots.txt, as in "/var/lib/x not found".
     """
     text = _HYPHEN.sub(" ", _folded(unescape(title)))
     if not all(path.endswith("robots.txt") for path in _LOCAL_PATH.findall(text)):
@@ -387,12 +384,12 @@ _PAGE_IS_MISSING = re.compile(
     "|".join(f"(?=.*(?:{_one_of(things)})).*(?:{_one_of(verdicts)})" for things, verdicts in _ROWS)
 )
 _VERDICTS = "|".join(_one_of(verdicts) for _, verdicts in _ROWS)
-# Up to three letters may follow a phrase, such as the "a" in "no encontrada".
+# Up to three letters may follow a phrase. For example, "no encontrad" also matches "no encontrada".
 _IS_ALONE = re.compile(rf"(?:{_VERDICTS}|{_one_of(ALONE)})\S{{0,3}}\Z")
 _PART_OF_A_SITE = re.compile(
     "|".join(_one_of(row.split("|")[1]) for row in _folded(PARTS_OF_A_SITE).strip().splitlines())
 )
-# A hyphen before a word in `PARTS_OF_A_SITE`. It is replaced by a space, so that "page-cache" is
-# read as two words, of which "cache" is a part of a site.
+# A hyphen before a word in `PARTS_OF_A_SITE`, as in "page-cache". It becomes a space, so that it
+# does not end a clause as other hyphens do.
 _HYPHEN = re.compile(rf"(?<=\w)-(?=(?:{_PART_OF_A_SITE.pattern}))")
 _ERROR = frozenset(_folded(ERROR_WORDS).split())

@@ -1,8 +1,7 @@
-"""Storages for robots.txt files: in memory, in one SQLite file, or in a Redis.
+"""Storages for robots.txt files: in memory, in one SQLite file, or in a Redis database.
 
-A storage has one *entry* for each origin, such as "https://example.com". It contains a copy of
-the robots.txt, and describes the failures of the last fetches, if there were any. SQLite and Redis
-keep the entries for the next run. If a storage fails, it raises `StorageError` and no other
-exception. This package imports `core`, `policy` and the drivers.
+A storage has one *entry* for each origin, such as "https://example.com". An entry contains a copy
+of the robots.txt, and describes the failures of the last fetches. SQLite and Redis keep the entries
+for the next run. If a storage fails, it raises `StorageError` and no other exception.
 Source: the class `storage.base.Storage`, which is this plugin's own interface.
 """

@@ -1,9 +1,8 @@
 """Choose the advice that the log gives to the user when a Redis server or an SQLite file fails.
 
-Some errors of a Redis client are recognised by the names of their classes, which are the same in
-redis-py and valkey-py. Other errors are recognised by their texts. Classes alone are not enough,
-because an error inside a script usually has the general class `ResponseError`. Texts alone are not
-enough, because redis-py removes codes such as MOVED from them.
+An error of a Redis client is recognised by the name of its class, or by its text. The name is not
+always enough, because an error inside a script usually has the general class `ResponseError`. The
+text is not always enough, because redis-py removes codes such as MOVED from the text.
 """
 
 from __future__ import annotations
@@ -79,10 +78,9 @@ def _kind(classes: str, advice: str, *words: str) -> _Kind:
     return _Kind(frozenset(classes.split()), words, advice)
 
 
-# The kinds of errors of a Redis client. The log contains the advice of the first kind to which an
-# error belongs. The kinds of login errors are first, because the class that redis-py raises for a
-# wrong password is a subclass of `redis.ConnectionError`. Every error reply of a server that
-# belongs to no other kind belongs to the last kind.
+# The kinds of errors of a Redis client. If several kinds match an error, the log contains the
+# advice of the first one. So special kinds come first, and the last kind matches every error reply
+# of a server.
 _KINDS = (
     _kind("", NO_PASSWORD, "without any password configured", "no password is set"),
     _kind(
@@ -111,7 +109,7 @@ _KINDS = (
     _kind("", REPLICAS, "noreplicas", "not enough good "),
     _kind("", OTHER_KEYS, "wrongtype", "wrong kind of value"),
     _kind("", BUSY, "busy running a script", "busy redis is busy"),
-    # A client that does not know an option of its URL raises a TypeError when it connects.
+    # If the URL contains an option that does not exist, the client raises a TypeError.
     _kind("", OPTIONS, "unexpected keyword argument"),
     _kind("ResponseError", ANSWERED),
 )

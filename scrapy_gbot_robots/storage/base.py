@@ -109,8 +109,8 @@ class Storage(ABC):
             return entry, None
         token = self.lease(origin, secs)
         if token is not None:
-            # Between `get` and `lease`, another process may have stored a good entry and ended its
-            # lease.
+            # After the call of `get`, another process may have stored a good entry and ended its
+            # own lease.
             entry = self.get(origin)
             if is_good(entry):
                 self.release(origin, token)

@@ -1,27 +1,21 @@
 """Choose the storage of a crawl by its settings, and call the storage without blocking the crawl.
 
-A storage (storage/base.py) keeps an *entry* for each origin. The entry contains a copy of the
-robots.txt. A slow disk or network must not block the reactor, so threads call the storage. All
-calls for one origin are made in the same thread, one after another. Only a storage in memory is
+A storage (class `Storage` in base.py) keeps an *entry* for each origin. The entry contains a copy
+of the robots.txt. A slow disk or network must not block the reactor, so threads call the storage.
+All calls for one origin are made in the same thread, one after another. A storage in memory is
 called without a thread.
 
-Each call must end within 10 seconds. If a call fails or takes longer, the log contains one warning,
-and the crawl keeps entries in memory instead. It tries the failed storage every 30 seconds. When
-the storage works again, the crawl uses it again and drops the entries in memory. The crawl itself
-loses no robots.txt, because it also keeps them in its own cache. But another process that needs one
-of these robots.txt files has to fetch the file again.
+If a call fails, or takes longer than 10 seconds, the crawl logs a warning, and keeps new entries in
+memory. It tries the storage every 30 seconds. When the storage works, the crawl uses it again and
+drops the entries in memory. The crawl itself does not need them any more, because it also has a
+cache of answers. Other processes have to fetch these robots.txt files again.
 
-If the storage is a cluster of Redis servers, the crawl always tries the server that has failed. If
-it tried a different server of the cluster, that server might work. Then the crawl would use the
-storage again, and the next call for the same origin would fail again.
+A *lease* is the right of this process to fetch one robots.txt. `StorageClient` records its leases,
+and ends all of them when the crawl closes. If the process is killed or the storage fails, its
+leases end when their time is over.
 
-A *lease* is the right of this process to fetch one robots.txt. The client records its leases, and
-ends all of them when the crawl closes. If the process is killed or the storage fails, its leases
-end when their time is over.
-
-Warning: a thread cannot be stopped. If a caller is cancelled, or a call takes too long, the call in
-the thread may still go on. If that call takes a lease later, the lease is recorded in `_leases`
-like any other lease.
+Warning: a thread cannot be stopped. If the caller of a storage is cancelled, or a call takes too
+long, the call may go on in its thread. It may even take a lease. This lease is recorded, too.
 """
 
 from __future__ import annotations
@@ -54,7 +48,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# A lease (the right to fetch one robots.txt) lasts GBOT_ROBOTS_TIMEOUT_SECS times this number.
+# GBOT_ROBOTS_TIMEOUT_SECS times this number is the duration of a lease (the right to fetch one
+# robots.txt).
 LEASE_SECS_PER_TIMEOUT = 2
 TRY_AGAIN_SECS = 30.0
 CALL_SECS = 10.0  # A call to the storage that takes longer counts as failed.
@@ -63,8 +58,8 @@ CLOSE_SECS = 5.0  # When a crawl closes, it waits at most this long for the stor
 # threads are used because each call takes long if the storage is a distant Redis.
 THREADS = 8
 
-# The advice in the log, by the name of the storage, if the storage fails with an exception that has
-# no `advice`.
+# The advice in the log, by the name of the storage. It is for exceptions that have no attribute
+# `advice`.
 _ADVICE = {"sqlite": advice.FILE, "redis": advice.NO_CONNECTION}
 _OWN_CLASS = "Check the class that GBOT_ROBOTS_STORAGE names"
 _NO_SCRAPY_REDIS = (
@@ -99,8 +94,8 @@ def sqlite_of_project() -> Path | None:
     except NotConfigured:
         return None
     except OSError:
-        # The data directory cannot be created. Later, opening the storage with the path that is
-        # returned here raises an error, which contains advice for the user.
+        # The data directory cannot be created. When the storage is opened with the returned path,
+        # it raises an error with advice for the user.
         return project_folder().resolve() / ".scrapy" / SQLITE_FILE
 
 
@@ -244,7 +239,7 @@ class StorageClient:
         self._stats = crawler.stats
         self._lease_secs = lease_secs
         self._closed = False
-        # True if the settings choose memory, and also while any other storage fails.
+        # True if the settings choose memory, or while the storage that they choose fails.
         self._uses_memory = choice.opens is MemoryStorage
         self._memory = MemoryStorage()
         self._storage: Storage | None = None  # None until a thread has opened the storage
@@ -329,8 +324,8 @@ class StorageClient:
 
     async def _close(self, storage: Storage) -> None:
         for thread in list(self._threads.values()):
-            # A thread makes its calls in order. When this call of `int()` returns, all calls before
-            # it have ended.
+            # A thread runs its calls one after another. So when this call of `int` has ended, all
+            # earlier calls have ended, too.
             await thread.run(int)
 
         def end() -> None:
@@ -367,8 +362,8 @@ class StorageClient:
         """Call `act` with the storage, and return its result. This method runs in a thread.
 
         Raises:
-            StorageError: while this call waited for the thread, another call has failed, so the
-                crawl does not use the storage now.
+            StorageError: another call has failed while this call waited for the thread. So the
+                crawl now uses memory.
         """
         if self._uses_memory:
             raise StorageError("it has just failed")
@@ -406,11 +401,11 @@ class StorageClient:
     async def _recover(self, origin: str) -> None:
         """Try the storage every 30 seconds, and use it again when it works.
 
-        Each trial takes a lease and ends it. The lease is for `origin` with a closing brace added,
-        such as "https://example.com}". No real origin contains a brace, so this lease does not
-        delay any other process. A cluster of Redis servers chooses the server of a key by the text
-        between "{" and the first "}" in the key. So the trial reaches the server that has the keys
-        of `origin`.
+        `origin` is the origin for which the storage has failed. Each trial takes a lease and ends
+        it. A lease for `origin` itself would delay other processes, so the lease is for a text that
+        is no origin, such as "https://example.com}". If the storage is a cluster of Redis servers,
+        this lease is on the server for `origin`, because the cluster chooses a server by the part
+        of a key between "{" and the first "}".
         """
 
         def write() -> None:

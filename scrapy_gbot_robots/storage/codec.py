@@ -1,20 +1,18 @@
 r"""Convert an `Entry` to bytes for a storage, and back.
 
-An `Entry` (policy/outages.py) is what a storage keeps for an origin. It has a `Copy` of the
-robots.txt, which may be None, and an `Outage`, which is None unless the last fetch failed.
+An `Entry` (policy/outages.py) is what a storage keeps for an origin. Its attribute `copy` contains
+the robots.txt, and its attribute `outage` describes the failures of the last fetches.
 
 The bytes in a storage may come from a different version of the plugin, from another program or from
-an attacker. So `decode` raises no exception, neither evaluates nor imports anything, and uses a
-bounded amount of memory. It returns None for bytes that are not an entry of this version.
+an attacker. For bytes that are not an entry of this version, `decode` returns None, and raises no
+exception. It uses a bounded amount of memory.
 
 The bytes begin with `VERSION`, which must change whenever a field is added to `Copy` or `Outage`.
-The rest is compressed by zlib, which adds a checksum. It is one line of JSON in ASCII, followed by
-the body of the robots.txt:
+The bytes after it are compressed with zlib. They contain one line of JSON in ASCII, and then the
+body of the robots.txt:
 
     {"copy": {...}, "outage": null}\n
     disallow:
-
-`decode` checks that each value in the JSON has the type of its field.
 """
 
 from __future__ import annotations
@@ -32,14 +30,14 @@ from ..policy.outcome import Failure
 __all__ = ["decode", "encode"]
 
 VERSION = b"GRB4"
-# The greatest length of the JSON in bytes. Real entries are much shorter, because the only long
-# values in the JSON are URLs, and HTTP clients limit their length.
+# The greatest length of the JSON in bytes. The JSON of a real entry is much shorter. Its only long
+# values are URLs, and HTTP clients limit the length of URLs.
 _FACTS_BYTES = 131_072
-# Level 4 needs a third of the time of the highest level, and its result is only a few percent
-# longer.
+# The compression level. The highest level would need three times as long, and would save only a few
+# percent of the bytes.
 _ZLIB_LEVEL = 4
 
-# The encoder writes a member of an enumeration as its name.
+# The encoder writes only the name of a member of an enumeration, such as "RULES" for `Kind.RULES`.
 _JSON = json.JSONEncoder(default=attrgetter("name"))
 _Part = TypeVar("_Part", Copy, Outage)
 

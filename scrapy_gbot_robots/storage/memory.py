@@ -27,9 +27,9 @@ _OVERHEAD = 512
 class MemoryStorage(Storage):
     """A `Storage` in about `MAX_BYTES` bytes of memory.
 
-    This is enough for about 80,000 origins without a robots.txt. Every lease is granted, because
-    only one crawl uses this storage, and a crawl never makes two look-ups for the same origin at
-    the same time.
+    This is enough for about 80,000 origins without a robots.txt. The method `lease` always returns
+    a token. It need not check for another lease, because only one crawl uses this storage, and the
+    crawl never makes two look-ups for the same origin at the same time.
     """
 
     def __init__(self) -> None:

@@ -1,24 +1,22 @@
-"""A storage in a Redis (version 6 or newer) that several machines can share.
+"""A storage in a Redis database (version 6 or newer) that several machines can share.
 
-It needs redis-py, which the extra `redis` installs. It keeps an *entry* for each origin. The entry
-contains a copy of the robots.txt. The *lease* of an origin is the right to fetch its robots.txt. Of
-all the processes that share the Redis, only one can hold this lease.
+It needs redis-py, which the extra `redis` of this plugin installs. It keeps an *entry* for each
+origin. The entry contains a copy of the robots.txt. The *lease* of an origin is the right to fetch
+its robots.txt. Of all the processes that share the database, only one can hold this lease.
 
-The server may be far away, so a call needs as few round trips as possible. `find` runs one script
-on the server, which returns the entry or, if there is no entry, takes the lease. A script cannot
-decide whether an entry is good, for example still fresh. This process decides that, and if the
-entry is not good, it needs a second round trip to take the lease.
+The server may be far away, so a call needs as few round trips as possible. The method `find` runs a
+script on the server. If there is an entry, the script returns it, and otherwise the script takes
+the lease. If there is an entry that is too old, `find` needs a second round trip to take the lease.
 
-Other programs may write to the same Redis, so this process must be safe from every value in it. It
-decodes values only with `codec`, and never reads more bytes than the longest possible entry has.
+Other programs may write any values to the same database. So only `codec.decode` reads the values,
+and only as many bytes as the longest possible entry has are fetched from the server.
 
 The times in a stored entry are times of the server's clock. Each process converts them to the clock
-of its own machine. So the clocks of the machines may differ, even by years, and may be set while a
-crawl runs.
+of its own machine. So the clocks of the machines may differ.
 
-If the Redis is a cluster, it chooses the server for a key by the text between braces in the key.
-Both keys of an origin, such as "gbot_robots:entry:{https://example.com}", contain the origin
-between braces. So they are on the same server, and one script can use both of them.
+A cluster of Redis servers chooses the server for a key by the text between braces in the key. Both
+keys of an origin, such as "gbot_robots:entry:{https://example.com}", contain the origin between
+braces. So they are on the same server, and one script can use both of them.
 
 Warning: if the connection breaks before the reply arrives, the server may still have carried out
 the command. If that command has taken a lease, the lease ends when its time is over.
@@ -54,21 +52,26 @@ _KEEP_SECS = KEEP_DAYS * 86_400
 # The time-out in seconds for opening a connection to GBOT_ROBOTS_REDIS_URL, and for each reply. If
 # the project makes the client itself (GBOT_ROBOTS_REDIS_CLIENT), this time-out is not used.
 _TIMEOUT_SECS = 2.0
-_CLOCKS_AGREE_SECS = 3.0  # A smaller difference between clocks may be a delay of the network.
+_CLOCKS_AGREE_SECS = 3.0  # A smaller difference between two clocks is ignored.
 _SCAN_KEYS = 1000  # the number of keys that the server examines in one step of a scan
 
-# Redis runs a script as one atomic step. In the scripts `_STORE` and `_FIND`, KEYS[1] is the key of
-# the entry and KEYS[2] the key of the lease. The script `_STORE` stores the entry ARGV[1] unless it
-# is empty, and deletes the lease if its token is ARGV[3].
+# This script stores an entry and ends a lease, in one atomic step. Its arguments are:
+# KEYS[1] and KEYS[2]: the key of the entry, and the key of the lease
+# ARGV[1]: the entry; if it is empty, nothing is stored
+# ARGV[2]: the number of seconds for which the entry is kept
+# ARGV[3]: the token of the lease; a lease with another token is not ended
 _STORE = """
     if ARGV[1] ~= "" then redis.call("SET", KEYS[1], ARGV[1], "EX", ARGV[2]) end
     if redis.pcall("GET", KEYS[2]) == ARGV[3] then redis.call("DEL", KEYS[2]) end
 """
-# The script `_FIND` returns three values: the entry, 1 if it has taken the lease and 0 if not, and
-# the server's time. ARGV[1] is the token for the lease. If it is empty, the script does not take
-# the lease. If there is an entry, the script takes the lease only if ARGV[3] is "1", because only
-# the caller can decide whether the entry is good. If there is a lease that has no end, or more than
-# a day left, this plugin has not made it, and the script replaces it.
+# This script returns an entry, and takes the lease if there is no entry. Its arguments are:
+# KEYS[1] and KEYS[2]: the key of the entry, and the key of the lease
+# ARGV[1]: the token for the lease; if it is empty, the lease is not taken
+# ARGV[2]: the duration of the lease in milliseconds
+# ARGV[3]: if it is "1", the lease is taken even if there is an entry
+# ARGV[4]: the greatest length of the entry in bytes
+# The script returns the entry, 1 or 0 for whether it has taken the lease, and the server's time. A
+# lease of more than a day is not from this plugin, so the script replaces it.
 _FIND = """
     local value = redis.pcall("GETRANGE", KEYS[1], 0, ARGV[4])
     if type(value) == "table" then
@@ -158,7 +161,7 @@ class RedisStorage(Storage):
             client = self._client = self._new_client()
         try:
             yield client
-        # If the server is not a Redis, redis-py may raise any exception.
+        # If the server is not a Redis server, redis-py may raise any exception.
         except Exception as error:
             with suppress(Exception):
                 client.close()
@@ -218,7 +221,7 @@ class RedisStorage(Storage):
             entry, is_leased = self._look(origin, token, secs, beside=True)
         if not is_leased:
             return entry, None
-        # Another process may have stored a good entry between the two round trips.
+        # Another process may have stored a good entry before this process took the lease.
         if is_good(entry):
             self.release(origin, token)
             return entry, None
@@ -235,19 +238,19 @@ class RedisStorage(Storage):
             origin: the origin.
             token: the token for the lease; "" if the lease must not be taken.
             secs: the duration of the lease in seconds.
-            beside: whether the lease should be taken even if there is an entry.
+            beside: whether to take the lease even if there is an entry.
         """
         keys = _key("entry", origin), _key("lease", origin)
         options = token, ceil(secs * 1000), int(beside), most_bytes(self._max_body)
         with self._connected() as client:
-            # If the server is not a Redis, converting its reply may fail, too. So the reply is
-            # converted inside the `with` block, in which any exception becomes a StorageError.
+            # The reply is converted inside the `with` block, because the conversion fails if the
+            # server is not a Redis server. Any exception in this block becomes a StorageError.
             value, is_leased, now = client.execute_command("EVAL", _FIND, 2, *keys, *options)
             ahead = int(now) - time.time()
             entry = decode(value, self._max_body)
-        # Because of the delay of the network, `ahead` differs by fractions of a second from call to
-        # call. `_ahead` must not follow these small changes, because an entry that is read twice
-        # must have the same times. A larger change means that a clock was set, so `_ahead` changes.
+        # An entry that is read twice must have the same times. So `_ahead` does not follow the
+        # small changes of `ahead` that come from the delay of the network. A larger change means
+        # that a clock was set.
         if abs(ahead - self._ahead) > _CLOCKS_AGREE_SECS:
             self._ahead = round(ahead)
         if entry is not None:
@@ -279,8 +282,8 @@ def client_of(url: str) -> Any:
     Raises:
         StorageError: `url` is not the URL of a Redis.
     """
-    # Commands are not retried. The most common failure is a connection that the server has closed.
-    # Redis-py needs no retry for it, because it checks a connection before it uses it.
+    # Commands are not retried. Retries would help most often if the server has closed a connection,
+    # but redis-py finds this out before it sends a command.
     options = {
         "retry": Retry(NoBackoff(), 0),
         "socket_timeout": _TIMEOUT_SECS,

@@ -4,17 +4,17 @@ It keeps an *entry* for each origin. The entry contains a copy of the robots.txt
 origin is the right to fetch its robots.txt. Of all the processes that share the file, only one can
 hold this lease.
 
-Each method runs only one SQL statement if possible. After each statement, the thread has to wait
-for Python's global interpreter lock. The file has a write-ahead log, so readers do not wait while a
-process writes, and the file stays intact if a process is killed.
+If possible, a method runs only one SQL statement, because the thread has to wait for Python's
+global interpreter lock after each statement. The file has a write-ahead log. So readers do not wait
+while a process writes, and the file stays intact if a process is killed.
 
 The header of the file contains the application ID of this plugin. If a file with this ID is broken,
 it is renamed, and a new file is created. A file without this ID is never changed
 (`ForeignFileError`).
 
-Warning: two processes may find at the same time that the file is broken. The first of them renames
-it and creates a new file. The second must not rename the new file. So before a process renames a
-file, it checks that the path still leads to the file that it has open.
+Warning: two processes may find at the same time that the file is broken. When one process has
+renamed it and created a new file, the other process must not rename the new file. So before a
+process renames the file, it checks that no other process has replaced it.
 """
 
 from __future__ import annotations
@@ -41,9 +41,8 @@ _APPLICATION_ID = 0x47425254  # "GBRT" in ASCII
 # The offset of the application ID in a file. The ID has 4 bytes, the most significant byte first
 # (sqlite.org/fileformat.html, "The Database Header").
 _APPLICATION_ID_AT = 68
-# Two statements, which triggers run whenever an entry is stored. The first statement ends the lease
-# whose token is in the new row. The second deletes up to 50 old entries. This number is enough,
-# because the statements run each time that a single entry is stored.
+# The part of a trigger that runs whenever an entry is stored. The first statement ends the lease
+# whose token is in the new row. The second statement deletes up to 50 old entries.
 _AFTER_STORING = f"""
     ON entries BEGIN
         DELETE FROM leases WHERE origin = new.origin AND token = new.token;
@@ -51,10 +50,10 @@ _AFTER_STORING = f"""
             (SELECT rowid FROM entries WHERE used < new.used - {KEEP_DAYS} LIMIT 50);
     END
 """  # noqa: S608  the number is ours
-# The tables. The column `used` is the day on which the entry was last stored, as the number of days
-# since 1970. A crawl that uses an entry also fetches its robots.txt again from time to time, and
-# then stores the entry again. So the day is long ago only if no crawl uses the entry. With
-# auto_vacuum, the file becomes smaller when entries are deleted.
+# The tables. The column `used` is the day on which an entry was last stored, as the number of days
+# since 1970. Crawls that use an entry fetch its robots.txt again from time to time, and store a new
+# entry. So if this day is long ago, no crawl uses the entry. With auto_vacuum, the file becomes
+# smaller when entries are deleted.
 _SCHEMA = f"""
     PRAGMA auto_vacuum = FULL;
     PRAGMA journal_mode = WAL;
@@ -71,9 +70,9 @@ _SCHEMA = f"""
     COMMIT;
     PRAGMA wal_checkpoint(PASSIVE); -- This writes the application ID into the file itself.
 """
-# A query for the application ID and the number of tables, indexes and triggers. It is a single
-# statement, because another process may create the tables and set the ID at the same time. A single
-# statement finds either both or nothing. Two statements could find the tables without the ID.
+# A query for the application ID and for the number of tables, indexes and triggers. It must be a
+# single statement. Another process may just be creating the tables and setting the ID, and two
+# statements could find the tables without the ID.
 _WHAT_IT_IS = """
     SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id
 """
@@ -90,9 +89,8 @@ _ORIGINS = """
     SELECT rowid, origin FROM entries
     WHERE rowid > ? AND typeof(origin) = 'text' AND used >= ? ORDER BY rowid LIMIT ?
 """
-# A statement that takes the lease of an origin if no process holds it, or if the time of the
-# present lease is over. If the present lease ends only after more than a day, this plugin has not
-# made it, or the clock was set back. Such a lease is replaced as well.
+# A statement that takes the lease of an origin, unless another process holds it. A lease that ends
+# in more than a day is replaced, because this plugin has not made it, or the clock was set back.
 _LEASE = """
     INSERT INTO leases (origin, token, until) VALUES (?1, ?2, ?3 + ?4)
     ON CONFLICT (origin) DO UPDATE SET token = excluded.token, until = excluded.until
@@ -107,10 +105,10 @@ _RELEASE = """
 
 _PAGE = 1000  # One statement returns at most this many origins.
 _BUSY_SECS = 5.0  # A statement waits at most this long while another process writes.
-# The classes of exceptions which mean that the file is broken. The class of an exception must be
-# exactly one of them, because a locked file or a full disk raises a subclass of DatabaseError.
-# Python raises UnicodeDecodeError if the error message of SQLite contains damaged bytes from the
-# file.
+# An exception means that the file is broken if its class is exactly one of these two. Subclasses
+# are not enough, because SQLite raises a subclass of DatabaseError if the file is locked or the
+# disk is full. Python raises UnicodeDecodeError if the error message of SQLite contains damaged
+# bytes from the file.
 _BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)
 
 _FOREIGN = (
@@ -150,9 +148,8 @@ class SqliteStorage(Storage):
         self._creates = creates
         self._lock = Lock()  # All threads share one connection, and use it one at a time.
         self._connection: sqlite3.Connection | None = None
-        # The inode number of the file that `_connection` has open; 0 if there was no file. If
-        # another process replaced the file just before it was opened, this is the number of the old
-        # file.
+        # The inode number of the file that `_connection` has open; 0 if there is no file. It shows
+        # whether another process has replaced the file at `_path`.
         self._inode = 0
         self._run("SELECT 1")  # This opens the file.
 
@@ -260,14 +257,14 @@ class SqliteStorage(Storage):
             sqlite3.OperationalError: the file cannot be used now.
         """
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        # The inode number is read before the file is opened. If another process replaces the file
-        # between these two steps, `_inode` is the number of the old file. So if the new file seems
-        # broken, `_set_aside` does not rename it, and it is opened again.
+        # The inode number is read before the file is opened. Another process may replace the file
+        # between these two steps. Then `_inode` is the number of the old file, so `_set_aside` does
+        # not rename the new file.
         self._inode = _inode_of(self._path)
         connection = sqlite3.connect(
             self._path, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False
         )
-        # If another program has written to the file, its texts may not be valid UTF-8.
+        # Another program may have written texts into the file that are not valid UTF-8.
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
             self._make_tables(connection)
@@ -294,12 +291,11 @@ class SqliteStorage(Storage):
             raise ForeignFileError(_FOREIGN % self._path)
         if not self._creates:
             raise StorageError(f"{self._path} is empty: no crawl has stored a robots.txt in it")
-        # `_alone` is needed because two processes cannot switch the file to write-ahead logging at
-        # the same time. In one of them, SQLite would raise an exception at once, instead of waiting
-        # until the other process has finished.
+        # If two processes switch the file to write-ahead logging at the same time, SQLite raises an
+        # exception in one of them. `_alone` makes the second process wait for the first one.
         with _alone(self._path):
             connection.executescript(_SCHEMA)
-            # If there was no file, `executescript` has created it, so `_inode` is set only now.
+            # `executescript` creates the file if there was none, and only then it has an inode.
             self._inode = _inode_of(self._path)
 
     def _set_aside(self, error: Exception) -> None:
@@ -307,16 +303,15 @@ class SqliteStorage(Storage):
 
         Raises:
             ForeignFileError: the file does not have the application ID of this plugin.
-            Exception: `creates` is False, so the broken file is not replaced. The exception is
+            Exception: the file is not renamed, because `creates` is False. The exception is
                 `error`.
         """
         # SQLite must close the file before `_is_ours` opens and closes it. When a process closes a
-        # file, the operating system releases all locks of the process on that file, also the locks
-        # that SQLite needs.
+        # file, the operating system releases all its locks on the file, even those of SQLite.
         self._disconnect()
         if _inode_of(self._path) == self._inode and not self._is_ours():
-            # This test comes before `_alone`, which creates a lock file beside the file. No file
-            # should be created beside the database of another program.
+            # This check comes before `_alone`, which creates a lock file in the same directory. If
+            # the database belongs to another program, no file must be created.
             raise ForeignFileError(_FOREIGN % self._path) from error
         if _inode_of(self._path) == self._inode and not self._creates:
             raise error
@@ -340,7 +335,7 @@ class SqliteStorage(Storage):
     def _is_ours(self) -> bool:
         """Whether the file has the application ID of this plugin.
 
-        Call this method only while SQLite does not have the file open (see `_set_aside`).
+        Call this method only while SQLite does not have the file open. `_set_aside` explains why.
         """
         with self._path.open("rb") as file:
             header = file.read(_APPLICATION_ID_AT + 4)
@@ -363,9 +358,8 @@ def _inode_of(path: Path) -> int:
 def _alone(path: Path) -> Iterator[None]:
     """Return a context manager whose `with` block only one process at a time can run.
 
-    While a process runs the block, it holds an exclusive lock of SQLite on an empty file beside
-    `path`. The name of this file ends in ".lock". If the process is killed, the operating system
-    releases the lock.
+    During the block, the process holds an exclusive lock on a second, empty SQLite file, whose name
+    is `path` with ".lock" added. If the process is killed, the operating system releases the lock.
     """
     with closing(sqlite3.connect(f"{path}.lock", timeout=_BUSY_SECS, isolation_level=None)) as lock:
         lock.execute("BEGIN EXCLUSIVE")
