@@ -50,7 +50,7 @@ class Source(Enum):
     FETCHED = "fetched"  # This process has just fetched the robots.txt.
     # Another process with the same storage has fetched the robots.txt while this process waited.
     ANOTHER = "fetched by another process"
-    # The storage had the robots.txt from an earlier run, or from earlier in this run.
+    # The storage already contained the robots.txt, so it was not fetched.
     STORED = "from the storage"
     OVERRIDE = "from an override"  # An override of the user replaces the robots.txt.
 
@@ -126,7 +126,7 @@ class Answer:
 
 
 class ShownAnswer(Answer):
-    """A copy of an answer that handlers of signals get. It cannot be changed.
+    """A copy of an answer, for the handlers of signals. The copy cannot be changed.
 
     The copy shares its rules with the original `answer`. So if the crawl later adds the rules for
     another user agent to `answer`, the copy has these rules, too.
@@ -207,7 +207,7 @@ class CachedAnswer(Answer):
             self._go_on_from(before)
 
     def _go_on_from(self, before: CachedAnswer) -> None:
-        if before.temporary and self.temporary:  # The outage goes on.
+        if before.temporary and self.temporary:  # It is the same outage.
             self.since = before.since
         # If the two times are equal, the two answers are based on the same robots.txt.
         if self.fetched_at and before.fetched_at == self.fetched_at:

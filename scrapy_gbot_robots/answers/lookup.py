@@ -218,7 +218,7 @@ class Lookup:
             pending.user_agents.need(user_agent)
 
     def tell(self) -> None:
-        """Update the stats that would otherwise change with each request."""
+        """Update the stat that is not updated for each request (see `CrawlEvents.tell`)."""
         self._events.tell()
 
     def abandon(self) -> None:

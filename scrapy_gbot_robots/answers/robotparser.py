@@ -1,6 +1,6 @@
 """Adapts the parser of this plugin to Scrapy's interface for parsers (`ROBOTSTXT_PARSER`).
 
-Scrapy's own middleware and other code that expects a `RobotParser` can use it.
+So Scrapy's RobotsTxtMiddleware, and other code that needs a `RobotParser`, can use this parser.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class GbotRobotParser(RobotParser):
     def crawl_delay(self, user_agent: str | bytes) -> float | None:
         """Return the crawl-delay for `user_agent`, in seconds, or None if there is none.
 
-        Google ignores this field (Google's page, "Syntax").
+        Google's own crawlers ignore the crawl-delay (Google's page, "Syntax").
         """
         return self.robotstxt.crawl_delay(UserAgent.of(user_agent))
 

@@ -201,7 +201,7 @@ class Judge:
                 answers[path] = bytes(of_crawlers)
 
     def explained(self, url: str, robots: Decisions) -> list[tuple[int, Verdict]]:
-        """Return the answer for a URL, and the verdict with the reason, for each crawler."""
+        """For each crawler, return the answer for `url`, and the verdict with its reason."""
         origin = _origin_of(url)
         if origin is None:
             return [(NO_URL, _NO_URL)] * len(self.crawlers)
@@ -247,7 +247,7 @@ class Judge:
 
 
 def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
-    """Return the decision of the policy for an origin, from the response for its robots.txt.
+    """Return the decision for an origin, from the response to the request for its robots.txt.
 
     Args:
         status: the status code of the response; None if no response came.
@@ -318,11 +318,12 @@ def judge(
 
     Args:
         urls: absolute URLs, in any order.
-        robots: the responses with the robots.txt files. This is a mapping from origins to
-            responses, or a list with a response for each URL in `urls`. In a mapping, a key is an
-            `Origin` or any URL of the origin, and a missing origin means that no response came. A
-            response is a status and a body, or a body that was served with status 200, or None if
-            no response came. A status may be a text such as "200".
+        robots: the responses to the requests for the robots.txt files. This is a mapping from
+            origins to responses, or a list with a response for each URL in `urls`. In a mapping, a
+            key is an `Origin` or any URL of the origin, and a missing origin means that no response
+            came. A response is a pair of a status and a body. The status may be a text such as
+            "200". If a response is only a body, the status is 200. If a response is None, no
+            response came.
         user_agents: one crawler or a list of crawlers. A crawler is a product token, a User-Agent
             header or a `UserAgent`.
         unreachable: a value of the setting GBOT_ROBOTS_UNREACHABLE.

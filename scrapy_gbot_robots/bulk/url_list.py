@@ -181,7 +181,7 @@ class UrlList:
 
 
 def _finite(number: str) -> float | None:
-    """Return the number in a text. If it is too large for a float, such as 1e400, return None."""
+    """Return a number that is written as a text; None if a float cannot have this value."""
     read = float(number)
     return read if isfinite(read) else None
 

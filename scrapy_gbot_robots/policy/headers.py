@@ -23,7 +23,7 @@ from email.utils import parsedate_to_datetime
 _HEADER_BYTES = 4096  # Only this many bytes at the beginning of a header are read.
 _PROXY_STATUS_BYTES = 65_536  # the greatest length of all Proxy-Status headers together
 _DATE_BYTES = 64  # Only this many bytes at the beginning of a date are read.
-_FOREVER = 2.0**31  # A larger number of seconds counts as this number (RFC 9111 1.2.2).
+_FOREVER = 2.0**31  # This number replaces a larger number of seconds (RFC 9111 1.2.2).
 
 # A directive of a Cache-Control header. It ends at the first comma outside quoted strings.
 _DIRECTIVE = re.compile(r'(?:[^,"]+|"(?:[^"\\]|\\.)*"?)+', re.DOTALL)
@@ -70,8 +70,8 @@ def max_age(cache_control: Iterable[bytes], age: bytes | None = None) -> float |
 
     The result is 0.0 for `no-store` and for `no-cache`, even together with a `max-age`.
     `no-cache="field"` is ignored, because it limits only the header `field`. If there are several
-    `max-age`, the first one counts (RFC 9111 4.2.1). A `max-age` that is not a number is ignored,
-    and a negative `max-age` counts as 0. `s-maxage` is ignored, because it is for shared caches.
+    `max-age`, the first one is used (RFC 9111 4.2.1). A `max-age` that is not a number is ignored,
+    and 0 replaces a negative `max-age`. `s-maxage` is ignored, because it is for shared caches.
 
     Args:
         cache_control: the values of all Cache-Control headers.

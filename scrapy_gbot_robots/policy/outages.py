@@ -38,9 +38,8 @@ MINUTE = 60.0
 HOUR = 3600.0
 DAY = 86400.0
 _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
-# A storage deletes an entry after this number of days. It must not do so earlier, because `LADDERS`
-# needs the entry while an outage lasts more than 30 days, and because some crawls run only once a
-# month.
+# A storage keeps an entry for this number of days. The number must be greater than 30, because some
+# crawls run only once a month, and because `LADDERS` contains ages of more than 30 days.
 KEEP_DAYS = 100
 
 _SKEW = 5.0  # The clocks of processes that share a storage may differ by this many seconds.
@@ -64,7 +63,7 @@ _REFRESH_MOST = HOUR
 GONE_AFTER = 3
 # With these statuses a server denies access to a robots.txt, which may exist.
 REFUSALS = (401, 402, 403, 451)
-# A server that sends one of these statuses is only busy, so the crawl asks it again more often.
+# A server that sends one of these statuses is only busy, so the next fetch is due sooner.
 _OFTEN = frozenset({429, 503})
 
 
@@ -128,9 +127,9 @@ class Outage:
 
     @property
     def tries_without_server(self) -> int:
-        """How many of the last fetches in a row have found no server at the origin itself.
+        """The number of fetches in a row, up to the last one, that found no server.
 
-        For example, the name of the host did not resolve, or the connection was refused. The number
+        In these fetches, the host name did not resolve, or the connection was refused. The number
         is 0 if the last fetch failed for another reason, or after a redirect.
         """
         if self.redirected_to or self.failure not in NO_SERVER:
@@ -178,11 +177,11 @@ LADDERS: dict[str, tuple[tuple[float, State], ...]] = {
         # condition is not checked, because an unavailable site serves no pages.
         (math.inf, State.FULL_ALLOW),
     ),
-    # RFC 9309 2.3.1.4 gives 30 days as an example, and permits a copy or full allow after that
-    # time.
+    # RFC 9309 2.3.1.4 gives 30 days as an example. After this time, a crawler may use the copy, or
+    # treat everything as allowed.
     "rfc9309": _THIRTY_DAYS,
     # As in Scrapy's own RobotsTxtMiddleware, everything is allowed while the robots.txt is
-    # unreachable. But the rules of a copy stay in force.
+    # unreachable. But if there is a copy, its rules apply.
     "allow": ((math.inf, State.RULES),),
 }
 
@@ -200,7 +199,7 @@ class Policy:
     # The longest time for which a copy is fresh, even if a response has a longer max-age. A
     # response without a max-age is fresh for a day at most.
     max_age_secs: float = DAY
-    soft_404: bool = True  # Whether a 5xx with a "not found" page is a 404 (see `outcome_of`).
+    soft_404: bool = True  # Whether a 5xx with a "not found" page is treated as a 404.
     # Whether a site is allowed or disallowed if it denies access to its robots.txt (`REFUSALS`), or
     # if a bot wall answers in place of the site. Google's choice is "allow".
     access_denied: str = "allow"

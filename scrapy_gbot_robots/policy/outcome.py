@@ -58,11 +58,11 @@ class Unavailable:
     """
 
     # The HTTP status of the response. It may be a 5xx or a 3xx, because a 5xx with a "not found"
-    # page counts as a 404, and so does a redirect that is not followed.
+    # page is treated as a 404. A redirect that is not followed is treated in the same way.
     status: int
     url: str  # The URL of the response, after redirects.
     why: str
-    # The number of seconds for which the answer is fresh; None if no header sets it.
+    # The number of seconds for which the response is fresh; None if no header sets it.
     max_age: float | None = None
     # The bot wall that answered in place of the site, and how it was recognised, such as
     # "DDoS-Guard, by its title"; "" if the site answered itself.
@@ -94,7 +94,7 @@ class Failure(Enum):
     CANCELLED = "the fetch was cancelled"
     PROXY = "the proxy failed"
     REPLACED = "the download failed, and another middleware put a response in its place"
-    # In the next three cases, other code in the project failed, so no request reached a server.
+    # Other code in the project causes the next three failures. No request has reached a server.
     DROPPED = "another middleware dropped the request"
     MIDDLEWARE = "another middleware failed"
     FETCHER = "the code that fetches it failed"
@@ -117,7 +117,7 @@ class Unreachable:
     # The number of seconds after which the server wants the next request; None if the server does
     # not set a number.
     retry_after: float | None = None
-    failure: Failure | None = None  # The kind of failure; None if a response was the failure.
+    failure: Failure | None = None  # The kind of failure; None if the server sent a response.
     redirected_to: str = ""  # The URL to which the fetch was redirected; "" if it was not.
 
 
@@ -257,11 +257,11 @@ def is_for_this_process(outcome: Outcome) -> bool:
 
 
 def next_hop(status: int, location: bytes | None, trail: Sequence[str]) -> str | Unavailable:
-    """Return the URL to fetch after a redirect, or a 404 if the redirect is not followed.
+    """Return the URL to fetch after a redirect, or the outcome if the redirect is not followed.
 
-    The URL does not have user-info or a fragment. The result is a 404 after `MOST_REDIRECTS`
-    redirects, in a loop, and if the Location is missing, invalid, or has a scheme other than http
-    and https.
+    The URL does not have user-info or a fragment. A redirect is not followed after `MOST_REDIRECTS`
+    redirects, or in a loop. It is also not followed if the Location is missing or invalid, or has a
+    scheme other than http and https. The outcome is then the same as for a 404.
 
     Args:
         status: one of `REDIRECTS`.

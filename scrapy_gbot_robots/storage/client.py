@@ -52,7 +52,7 @@ _T = TypeVar("_T")
 # robots.txt).
 LEASE_SECS_PER_TIMEOUT = 2
 TRY_AGAIN_SECS = 30.0
-CALL_SECS = 10.0  # A call to the storage that takes longer counts as failed.
+CALL_SECS = 10.0  # A call to the storage that takes longer is treated as a failure.
 CLOSE_SECS = 5.0  # When a crawl closes, it waits at most this long for the storage to close.
 # At most this number of calls to the storage run at the same time, each in its own thread. Several
 # threads are used because each call takes long if the storage is a distant Redis.

@@ -103,7 +103,7 @@ def place_of(url: str) -> str:
 
 
 class RedisStorage(Storage):
-    """A `Storage` in a Redis, under keys that start with "gbot_robots:".
+    """A `Storage` in a Redis database, under keys that start with "gbot_robots:".
 
     Args:
         server: the name of this Redis in log messages.
@@ -151,10 +151,10 @@ class RedisStorage(Storage):
 
     @contextmanager
     def _connected(self) -> Iterator[Any]:
-        """Return a context manager whose value is a client of the Redis.
+        """Return a context manager whose value is a client of the Redis server.
 
-        If the `with` block raises any exception, the context manager closes the client, and raises
-        a StorageError. The next call of this method makes a new client.
+        If the `with` block raises an exception, the context manager closes the client, and raises a
+        StorageError instead. Then the next call of this method makes a new client.
         """
         client = self._client
         if client is None:
