@@ -209,7 +209,7 @@ class CachedAnswer(Answer):
     def _go_on_from(self, before: CachedAnswer) -> None:
         if before.temporary and self.temporary:  # It is the same outage.
             self.since = before.since
-        # If the two times are equal, the two answers are based on the same robots.txt.
+        # Two answers with the same `fetched_at` are based on the same robots.txt.
         if self.fetched_at and before.fetched_at == self.fetched_at:
             self._rules.update(before._rules)
             self.weight = before.weight
@@ -219,10 +219,10 @@ class CachedAnswer(Answer):
 
     @property
     def failure(self) -> Failure | None:
-        """The kind of failure that makes the robots.txt unreachable, such as a timeout.
+        """The kind of failure, such as a timeout, while the robots.txt is unreachable.
 
-        It is None for any other answer. It is also None if the server sends a response such as a
-        503.
+        At any other time, the kind is None. It is also None if the server has sent a response, such
+        as a 503.
         """
         if self.outage is None:
             return None

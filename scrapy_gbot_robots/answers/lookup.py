@@ -218,7 +218,7 @@ class Lookup:
             pending.user_agents.need(user_agent)
 
     def tell(self) -> None:
-        """Update the stat that is not updated for each request (see `CrawlEvents.tell`)."""
+        """Update the stat that counts the answers from memory (see `CrawlEvents.tell`)."""
         self._events.tell()
 
     def abandon(self) -> None:
@@ -283,7 +283,7 @@ class Lookup:
     # The next three methods fetch a robots.txt. The processes with the same storage share a fetch.
 
     async def _entry(self, pending: PendingLookup) -> tuple[Entry, Source]:
-        """Return an entry for the origin that is not out of date, and its source.
+        """Return an entry that is not out of date, and the `Source` of this entry.
 
         If the storage has no such entry, this process fetches the robots.txt, or waits while
         another process fetches it. A refresh fetches the robots.txt although the entry in the

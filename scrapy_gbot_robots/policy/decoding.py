@@ -3,10 +3,10 @@
 `decoded` undoes content codings such as gzip. `as_served` removes the page that a browser makes
 around a text file.
 
-Only the first bytes of a compressed robots.txt are decoded, however long the file is. A
-decompression bomb does no harm, because each decoder is a generator: it reads pieces of the body,
-and yields decoded pieces. Scrapy's HttpCompressionMiddleware is not used, because it decodes the
-whole body, or drops a body that is too long.
+Only the first bytes of a compressed robots.txt are decoded, however long the file is. Each decoder
+is a generator that yields small pieces, so a decompression bomb does no harm. Scrapy's
+HttpCompressionMiddleware is not used, because it decodes the whole body, or drops a body that is
+too long.
 
 The sources are RFC 9110 8.4 (Content-Encoding), RFC 1952 2.2 (gzip), RFC 1950 (zlib), RFC 7932
 (brotli), and RFC 8878 and 9659 (zstd).
@@ -96,7 +96,7 @@ def decoded(
         content_encoding: the value of the Content-Encoding header. If it names two codings, the
             last one is undone first.
         limit: the largest number of decoded bytes to return.
-        whole: whether `body` is complete. If it is not, a body that ends early is not an error.
+        whole: whether `body` is complete. If `whole` is False, `body` may end early.
         may_be_empty: whether a body of 0 bytes is an empty file, whatever coding the header names.
             Some servers send an empty file in this way.
 

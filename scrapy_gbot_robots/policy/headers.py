@@ -6,8 +6,8 @@ not reach the server.
 
 A header may contain any bytes, so the functions raise no exception for wrong values, and read only
 the beginning of long values. Scrapy's `parse_cachecontrol` is not used, for two reasons. It splits
-quoted strings at their commas. If there are several `max-age` directives, it takes the last one and
-not the first one (RFC 9111 4.2.1).
+quoted strings at their commas. If there are several `max-age` directives, it takes the last one,
+but RFC 9111 4.2.1 prefers the first one.
 
 The sources are Google's page, "Caching"; RFC 9309 2.4; RFC 9111 4.2.1 and 5.2.2 (Cache-Control),
 and 5.1 (Age); RFC 9110 10.2.3 (Retry-After); RFC 9209 2 and RFC 8941 4.2 (Proxy-Status).
@@ -123,7 +123,8 @@ def proxy_fault(proxy_status: Iterable[bytes], errors: Mapping[str, bytes | None
             9209 2.1.1). If there are several such items, the first one is used. If the list is not
             valid, it is ignored as a whole (RFC 9651).
         errors: the values of the headers in `PROXY_ERRORS`, by name; None or b"" for a header that
-            is missing. If a header has a value, the report is this value, and not `proxy_status`.
+            is missing. If a header has a value, the result contains this value, and `proxy_status`
+            is not used.
 
     Returns:
         A text such as "Proxy-Status: cache.example; error=dns_error"; "" if no proxy reports a

@@ -53,7 +53,7 @@ _BUSY_RETRY = 5 * MINUTE  # the longest wait after a 503 or 429
 _SLOW_RETRY = HOUR  # the longest wait after any other failure
 _RETRY_AFTER = DAY  # the longest wait that a Retry-After header can cause
 # During an outage, requests wait for the next fetch if everything is disallowed. If some pages are
-# allowed, requests do not wait until the fetch is late by this number of seconds.
+# allowed, requests wait only if the fetch is late by more than this number of seconds.
 _GRACE = HOUR
 # The refresh of a copy in the background begins when a tenth of its fresh time is left, or when
 # `_REFRESH_MOST` seconds are left if that is less.
@@ -351,7 +351,7 @@ def _retry_at(outage: Outage, now: float) -> float:
 
 
 def _state_by(copy: Copy, policy: Policy) -> State:
-    """Return the state that a copy means if there is no outage."""
+    """Return the state that follows from a copy if there is no outage."""
     if policy.access_denied == "disallow" and (copy.kind is Kind.WALL or copy.status in REFUSALS):
         return State.FULL_DISALLOW
     if copy.kind is Kind.RULES:
@@ -401,9 +401,9 @@ def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:
 def lacks_a_part(entry: Entry, max_bytes: int) -> bool:
     """Return whether a crawl should fetch a robots.txt at once, because its copy is too short.
 
-    Another crawl may have cut the copy, because it reads fewer bytes of a robots.txt than this
-    crawl, which reads up to `max_bytes`. During an outage the result is False, because a short copy
-    is better than none.
+    The copy may come from a crawl that reads fewer bytes of a robots.txt. This crawl reads up to
+    `max_bytes` bytes. During an outage the result is False, because a short copy is better than no
+    copy.
     """
     copy = entry.copy
     if copy is None or entry.outage is not None or copy.kind is not Kind.RULES:

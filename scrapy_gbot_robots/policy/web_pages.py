@@ -145,9 +145,9 @@ def found_instead(body: bytes) -> str:
 
 
 def hides_rules(body: bytes) -> str:
-    """Return the kind of a body that contains rules which the parser does not read; otherwise "".
+    """Return the kind of `body` if the parser cannot read the rules in it; otherwise "".
 
-    There are two kinds of such bodies: a browser's page around a text file, and UTF-16 text.
+    There are two kinds: the page that a browser makes around a text file, and UTF-16 text.
     """
     text = body.replace(b"\0", b"").lstrip(b"\xff\xfe")  # This turns UTF-16 into ASCII.
     if _RULE.search(text) is None:

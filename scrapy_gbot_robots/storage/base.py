@@ -70,8 +70,8 @@ class Storage(ABC):
     def lease(self, origin: str, secs: float) -> str | None:
         """Take the lease of `origin`, which is the right to fetch its robots.txt.
 
-        Only one process at a time can hold the lease of an origin. The lease ends by itself after
-        `secs` seconds, because a process that is killed cannot end its lease.
+        Only one process at a time can hold the lease of an origin. The lease ends after `secs`
+        seconds, even if the process is killed before it can call `release`.
 
         Returns:
             The token of the lease, with which `release` ends it; None if another process holds the

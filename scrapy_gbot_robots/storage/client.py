@@ -224,9 +224,10 @@ def _loaded(setting: str, rule: str, path: str, fits: Callable[[object], bool]) 
 
 
 class StorageClient:
-    """The storage of a crawl, with coroutines in place of the methods of `Storage`.
+    """Calls the storage of a crawl without blocking the crawl.
 
-    If the storage fails, the coroutines do not raise an exception. They use memory instead.
+    The coroutines of this class do the same as the methods of `Storage`. But if the storage fails,
+    they raise no exception, and use memory instead.
 
     Args:
         choice: the storage. It is opened at the first call, in a thread.

@@ -100,7 +100,7 @@ def _facts_of(part: Copy | Outage | None) -> dict[str, Any] | None:
 
 
 def _checked(part: _Part) -> _Part:
-    """Return `part` if the value of each field has the type that the class declares for the field.
+    """Check the types of the values in `part`, and return `part`.
 
     Raises:
         TypeError: a value does not have the type of its field, or is an infinite number or NaN.

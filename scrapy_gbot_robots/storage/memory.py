@@ -19,8 +19,8 @@ from .codec import decode, encode
 
 MAX_BYTES = 64 * 2**20
 
-# Each entry needs this number of bytes in addition to its own bytes, for the origin and the item of
-# the dict. The number was measured and rounded up.
+# An entry needs this number of bytes of memory in addition to its encoded form. The number was
+# measured and rounded up.
 _OVERHEAD = 512
 
 

@@ -188,8 +188,8 @@ class SqliteStorage(Storage):
     def store_and_release(self, origin: str, entry: Entry | None, token: str) -> None:
         """Store `entry`, and end the lease whose token is `token`. Delete some old entries.
 
-        All this is done by one SQL statement and its triggers. If `entry` is None, nothing is
-        stored, and no old entries are deleted.
+        One SQL statement and its triggers do all this. If `entry` is None, nothing is stored, and
+        no old entries are deleted.
         """
         if entry is None:
             self.release(origin, token)
@@ -321,7 +321,7 @@ class SqliteStorage(Storage):
             if not self._is_ours():
                 raise ForeignFileError(_FOREIGN % self._path) from error
             aside = Path(f"{self._path}.set-aside-{time.time():.3f}")
-            # SQLite's files beside the database are renamed first, and the database last.
+            # The database itself is renamed last, after the other two files that belong to it.
             for part in ("-wal", "-shm", ""):
                 with suppress(FileNotFoundError):
                     Path(f"{self._path}{part}").rename(f"{aside}{part}")
