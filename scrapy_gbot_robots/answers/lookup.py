@@ -26,7 +26,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import count
 
 from scrapy import Request
@@ -57,24 +57,16 @@ _FIRST_POLL_SECS = 0.05
 _LONGEST_POLL_SECS = 1.0
 
 
-class NeededUserAgents(list[UserAgent]):
-    """The user agents for which a look-up reads the rules.
+@lru_cache(maxsize=1_000)
+def with_needed(needed: tuple[UserAgent, ...], user_agent: UserAgent) -> tuple[UserAgent, ...]:
+    """Return `needed` with `user_agent` at the end, and without its first item if it gets too long.
 
-    They are the user agents of the waiting requests. If there are more than `MOST_USER_AGENTS`,
-    only the last ones are kept.
+    `needed` contains the user agents whose rules a look-up reads. These are the last
+    `MOST_USER_AGENTS` that were needed. Because of the cache, the many sites whose requests have
+    the same user agent share one tuple.
     """
-
-    def need(self, user_agent: UserAgent) -> None:
-        """Add `user_agent` at the end of the list, or move it to the end.
-
-        If the list then has more than `MOST_USER_AGENTS` items, drop its first item.
-        """
-        if self and self[-1] is user_agent:
-            return
-        if user_agent in self:
-            self.remove(user_agent)
-        self.append(user_agent)
-        del self[:-MOST_USER_AGENTS]
+    others = [other for other in needed if other != user_agent]
+    return (*others, user_agent)[-MOST_USER_AGENTS:]
 
 
 @dataclass(slots=True, eq=False)
@@ -86,7 +78,7 @@ class PendingLookup:
 
     origin: Origin
     request: Request
-    user_agents: NeededUserAgents
+    user_agents: tuple[UserAgent, ...]
     before: CachedAnswer | None  # The previous answer, even if the cache has dropped it.
     # A function that is called with the answer when the look-up ends. It is None if no request
     # waits for the answer, because the look-up only refreshes an answer that can still be used.
@@ -198,13 +190,13 @@ class Lookup:
         pending = self._pending.get(origin)
         if pending is not None:
             for user_agent in user_agents:
-                pending.user_agents.need(user_agent)
+                pending.user_agents = with_needed(pending.user_agents, user_agent)
             # At least one of the two functions is None. Only the class `obeying.room.Room` passes
             # in a function, and it never waits for two look-ups of one origin at the same time.
             pending.then = pending.then or then
             return
         before = self._cache.get(origin) or before
-        needed = NeededUserAgents(user_agents)
+        needed = tuple(user_agents)
         pending = self._pending[origin] = PendingLookup(origin, request, needed, before, then)
         if self.is_closing:
             self._finish(pending)
@@ -215,7 +207,7 @@ class Lookup:
         """Make a running look-up of `origin` read the rules for `user_agent`, too."""
         pending = self._pending.get(origin)
         if pending is not None:
-            pending.user_agents.need(user_agent)
+            pending.user_agents = with_needed(pending.user_agents, user_agent)
 
     def tell(self) -> None:
         """Update the stat that counts the answers from memory (see `CrawlEvents.tell`)."""
@@ -271,7 +263,7 @@ class Lookup:
             if settings.provenance:
                 answer.robots_sha256 = copy.sha256
             robotstxt = settings.parse(copy.body, cut=copy.cut)
-            read = partial(answer.add_rules, robotstxt, tuple(pending.user_agents))
+            read = partial(answer.add_rules, robotstxt, pending.user_agents)
             if len(copy.body) > READ_IN_THREAD_BYTES:
                 await run_in_thread(read)
             else:

@@ -25,7 +25,6 @@ from scrapy.crawler import Crawler
 from twisted.internet.defer import Deferred
 
 from ..answers.answer import CachedAnswer
-from ..answers.lookup import NeededUserAgents
 from ..core.crawlers import UserAgent
 from ..core.urls import Origin
 from ..engine import DownloadSlots, in_progress
@@ -110,7 +109,8 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     queued_rank: int | None = None  # the rank with which the site queues for its look-up
     asked_at: float = NEVER  # when its look-up began; NEVER if none is running
     due_at: float = NEVER  # when the room will seek an answer again
-    user_agents: NeededUserAgents = field(default_factory=NeededUserAgents)
+    # The user agents whose rules the next look-up reads (see `with_needed`).
+    user_agents: tuple[UserAgent, ...] = ()
     waiters: tuple[Waiter, ...] = ()  # requests that wait in the downloader
     # The number of requests in the lines of the site, and the standing of the site. `Occupancy`
     # adds up these numbers for each standing.

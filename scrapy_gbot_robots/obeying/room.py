@@ -54,7 +54,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import maybe_deferred_to_future
 
 from ..answers.answer import CachedAnswer, Source
-from ..answers.lookup import Lookup
+from ..answers.lookup import Lookup, with_needed
 from ..concurrency import wake
 from ..core.crawlers import UserAgent
 from ..core.urls import Origin
@@ -486,7 +486,7 @@ class Room:
 
     def _need(self, site: Site, user_agent: UserAgent) -> None:
         """Let the next look-up of `site`, or the running one, read the rules of `user_agent`."""
-        site.user_agents.need(user_agent)
+        site.user_agents = with_needed(site.user_agents, user_agent)
         if site.origin is not None and site.asked_at < NEVER:
             self._lookup.need(site.origin, user_agent)
 
@@ -552,7 +552,7 @@ class Room:
         if answer is not None:
             self._take(site, answer)
         elif site.waiters or has_turn:
-            site.user_agents.need(user_agent)
+            site.user_agents = with_needed(site.user_agents, user_agent)
             site.asked_at = time.monotonic()
             self._young[site] = None
             then = partial(self._answered, site)
