@@ -59,11 +59,10 @@ COVERAGE: tuple[Lane, ...] = (
 )
 
 # Tests start hundreds of processes. Each compiles all that it imports unless compiled modules may
-# be kept.
+# be kept, beside the modules: there pip has put those of the packages that it has installed.
 ENVIRONMENT = {
     name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
 }
-ENVIRONMENT["PYTHONPYCACHEPREFIX"] = str(HOME / ".pycache")
 
 
 def main(lanes: Sequence[Lane]) -> int:

@@ -1,5 +1,6 @@
 """Fixtures and options of all tests. In CI (`CI=true`) a test fails where elsewhere it is skipped."""
 
+import gc
 import logging
 import os
 import signal
@@ -67,6 +68,17 @@ def pytest_configure(config: pytest.Config) -> None:
         QUIET["TWISTED_REACTOR"] = None  # take the reactor that is installed, not Scrapy's default
         # The lane with the asyncio reactor runs them.
         MAY_BE_SKIPPED_IN_CI.extend(["needs the asyncio reactor", "needs asyncio"])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Spare the garbage collector what stays to the end: it would look at all tests again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_sessionfinish() -> None:

@@ -108,7 +108,6 @@ def test_weight_is_the_memory_that_questions_and_verdicts_come_to(rule: str, man
     gc.freeze()  # to collect what is allocated from here on takes no time
     without = min(memory(object) for _ in range(3))
     measured = min(memory(asked) for _ in range(3)) - without
-    gc.unfreeze()
     assert 0.9 * measured < weight_of(asked()) < 4 * measured
 
 

@@ -31,8 +31,9 @@ from ..support.sitemap_web import (
 )
 from ..support.web import Reply, Site
 
-# As in Scrapy: with more at a time, more sitemaps are under way before the first page is known.
-SETTINGS = {"CONCURRENT_REQUESTS_PER_DOMAIN": 8}
+# As in Scrapy: with more at a time, more sitemaps are under way before the first page is known, and
+# with fewer items, fewer requests of a sitemap wait for the scheduler.
+SETTINGS = {"CONCURRENT_REQUESTS_PER_DOMAIN": 8, "CONCURRENT_ITEMS": 100}
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest_twisted
 from _pytest.mark.structures import ParameterSet
 from pydispatch import dispatcher
 from scrapy import Request, Spider, signals
-from scrapy.crawler import Crawler, CrawlerRunner
+from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, Deferred, gatherResults, maybeDeferred
@@ -36,6 +36,7 @@ QUIET: dict[str, Any] = {
     "RETRY_ENABLED": False,
     "DOWNLOAD_DELAY": 0,
     "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+    "CONCURRENT_ITEMS": 8,  # Scrapy starts so many tasks for each response.
     "USER_AGENT": "testbot (+https://example.com)",
 }
 
@@ -161,11 +162,11 @@ def begin(
 
     `hears` contains a function for each signal. The function is called when the signal is sent.
     """
-    runner = CrawlerRunner({**QUIET, **(ADDON if addon else {}), **(settings or {})})
-    crawler = runner.create_crawler(spider)
+    # No CrawlerRunner: it would copy all settings, to look up spiders by their names.
+    crawler = Crawler(spider, {**QUIET, **(ADDON if addon else {}), **(settings or {})})
     for signal, receiver in (hears or {}).items():
         crawler.signals.connect(receiver, signal, weak=False)
-    return crawler, maybeDeferred(runner.crawl, crawler, **arguments).addCallback(lambda _: crawler)
+    return crawler, maybeDeferred(crawler.crawl, **arguments).addCallback(lambda _: crawler)
 
 
 def crawl(*settings: Any, **more: Any) -> Deferred[Crawler]:
