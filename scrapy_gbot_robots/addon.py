@@ -28,8 +28,9 @@ from .sitemaps.middlewares import SitemapDownloaderMiddleware, SitemapSpiderMidd
 STOCK = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
 POSITION = 100  # The position of Scrapy's robots.txt middleware in DOWNLOADER_MIDDLEWARES_BASE.
 
-# The components that the add-on enables. Each row has a setting of Scrapy, a class to add to this
-# setting, and the position of the class in it.
+# The components that the add-on enables. Each row contains the name of a setting such as
+# EXTENSIONS, the class of the component, and the position of the component in the value of the
+# setting.
 COMPONENTS = (
     ("EXTENSIONS", RobotsRecord, 0),  # It does nothing without GBOT_ROBOTS_RECORD.
     ("EXTENSIONS", RobotsReport, 0),
@@ -39,8 +40,8 @@ COMPONENTS = (
     # SitemapSpiderMiddleware has the highest position, so it is nearest to the spider. If it drops
     # a request of the spider, the other spider middlewares do not get the request.
     ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),
-    # SitemapDownloaderMiddleware is nearer to the engine than the middlewares that retry, redirect
-    # or forbid requests.
+    # SitemapDownloaderMiddleware is nearer to the engine than Scrapy's middlewares that retry or
+    # redirect requests, and than this plugin's middleware that forbids them.
     ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),
 )
 
@@ -53,13 +54,14 @@ class Addon:
     def update_settings(self, settings: BaseSettings) -> None:
         """Change `settings` so that the crawl uses the plugin.
 
-        The plugin's robots.txt middleware replaces Scrapy's robots.txt middleware. The value of
-        `SCHEDULER` is replaced by a subclass of the same scheduler. In this subclass, requests wait
-        until their robots.txt is known. `ROBOTSTXT_OBEY` becomes True, unless the user has set it.
+        The plugin's robots.txt middleware replaces Scrapy's robots.txt middleware. `SCHEDULER`
+        becomes a subclass of the scheduler that it contained before. The subclass lets requests
+        wait until their robots.txt is known. `ROBOTSTXT_OBEY` becomes True, unless the user has set
+        it.
 
-        With `GBOT_ROBOTS_ENABLED = False`, the plugin is not used. Components of the plugin in the
-        project's settings are switched off, and Scrapy's middleware replaces the plugin's
-        middleware and its subclasses.
+        With `GBOT_ROBOTS_ENABLED = False`, the add-on does the opposite. It switches off the
+        plugin's components that the project's settings contain. If they contain the plugin's
+        robots.txt middleware or a subclass of it, Scrapy's robots.txt middleware takes its place.
 
         Raises:
             ValueError: one of the plugin's settings has a wrong value.
@@ -90,10 +92,9 @@ class Addon:
     def _leave_it_to_scrapy(settings: BaseSettings) -> None:
         """Switch off the components of the plugin that the project's settings contain.
 
-        Scrapy's robots.txt middleware replaces the plugin's middleware and its subclasses. If the
-        value of `SCHEDULER` is a scheduler of the plugin, it is not changed, because this scheduler
-        lets no request wait if the plugin's middleware is off. One line in the log describes how
-        the crawl obeys robots.txt.
+        Scrapy's robots.txt middleware replaces the plugin's middleware and its subclasses.
+        `SCHEDULER` is not changed, because a scheduler of the plugin lets no request wait while the
+        plugin's middleware is off. One line in the log describes how the crawl obeys robots.txt.
         """
         for setting, component, _ in COMPONENTS:
             places = settings.getdict(setting)
@@ -125,12 +126,12 @@ class Addon:
     def _replace_middleware(settings: BaseSettings) -> None:
         """Replace Scrapy's robots.txt middleware by the plugin's middleware, at the same position.
 
-        If the project has a subclass of the plugin's middleware in `DOWNLOADER_MIDDLEWARES`, the
-        subclass is used. In two cases a warning is logged: the project has switched the plugin's
-        middleware off; or it has switched Scrapy's middleware off and does not name a middleware of
-        the plugin.
+        If `DOWNLOADER_MIDDLEWARES` contains a subclass of the plugin's middleware, the subclass is
+        used. If the project has switched the plugin's middleware off, a warning is logged. A
+        warning is also logged if the project has switched Scrapy's middleware off and has not added
+        the plugin's middleware itself.
         """
-        # The value that the setting DOWNLOADER_MIDDLEWARES gets.
+        # The new value of the setting DOWNLOADER_MIDDLEWARES.
         middlewares: dict[Any, int | None] = {STOCK: None}
         position: int | None = POSITION  # The position of Scrapy's robots.txt middleware.
         # The positions in DOWNLOADER_MIDDLEWARES of the plugin's middleware and of its subclasses.
@@ -173,17 +174,18 @@ class Addon:
 
 
 def _level_if_not_obeyed(settings: BaseSettings) -> int:
-    """Return the level of the log line about a crawl whose ROBOTSTXT_OBEY is False."""
+    """Return the log level of the line which reports that ROBOTSTXT_OBEY is False."""
     if settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]:
-        # The value False is from a spider's `custom_settings`, so the user has chosen it.
+        # If the value is from a spider's `custom_settings`, the user has set it on purpose.
         return logging.INFO
     return logging.WARNING
 
 
 def _obedience(settings: BaseSettings) -> tuple[int, str]:
-    """Return the level and the end of a log line about a crawl that does not use the plugin.
+    """Describe how a crawl that does not use the plugin obeys robots.txt.
 
-    The line begins with "this crawl", and its end describes how the crawl obeys robots.txt.
+    Returns:
+        The level of a log line, and the text that follows the words "this crawl" in this line.
     """
     if not settings.getbool("ROBOTSTXT_OBEY"):
         why = "because ROBOTSTXT_OBEY is not True"
@@ -210,7 +212,7 @@ def _is_derived(component: object, cls: type) -> bool:
 
 
 def _keep_priority(settings: BaseSettings, name: str, value: object) -> None:
-    """Set `name` to `value`, with the priority that the present value of the setting has.
+    """Set the setting `name` to `value`, without changing the priority of the setting.
 
     With a lower priority, the new value would have no effect.
     """

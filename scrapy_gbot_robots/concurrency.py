@@ -1,8 +1,9 @@
 """Wait, use threads and run background work, under any reactor and without a reactor.
 
 Scrapy may run with the asyncio reactor of Twisted, with a different reactor, or without a reactor.
-With a different reactor, its coroutines may await only Deferreds. In the other two cases they may
-await only asyncio futures. The coroutines in this module can be awaited in all three cases.
+With a different reactor, its coroutines may await only Deferreds. With the asyncio reactor or
+without a reactor, they may await only asyncio futures. The coroutines in this module can be awaited
+in all three cases.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def reactor() -> Any:
 
 
 async def pause(secs: float) -> None:
-    """Wait for `secs` seconds. If the wait is cancelled, its timer is cancelled as well."""
+    """Wait for `secs` seconds."""
     if is_asyncio_available():
         await asyncio.sleep(secs)
     else:
@@ -55,7 +56,8 @@ def wake(waiting: Deferred[_T], result: _T) -> None:
 class TimeLimit:
     """Limits the time that a coroutine may take.
 
-    The coroutine may lift the limit for a while, and set it again with `begin`.
+    The coroutine may lift the limit, for example while it waits for a download. With `begin`, it
+    sets the limit again.
 
     Args:
         secs: the limit in seconds.
@@ -104,7 +106,7 @@ class TimeLimit:
                 self._work.uncancel()
 
     def begin(self) -> None:
-        """Set the limit. From now on, the coroutine may take the full time again."""
+        """Set the limit. The time begins again at 0 seconds."""
         self.lift = call_later(self._secs, self._cancel).cancel
 
     def _cancel(self) -> None:
@@ -152,10 +154,10 @@ class OneThread:
             except Exception as error:
                 end = over.errback
                 result = error
-            # A RuntimeError means that the event loop is closed. Then no coroutine waits for the
-            # result.
+            # If the event loop is closed, `call_back` raises a RuntimeError. It can be ignored,
+            # because no coroutine waits for the result any more.
             with suppress(RuntimeError):
-                call_back(end, result)  # This has no effect if `run` was cancelled.
+                call_back(end, result)  # If `run` was cancelled, this has no effect.
 
         self._calls.put(make)
         return await maybe_deferred_to_future(over)
@@ -205,8 +207,8 @@ class Background:
 
         Neither `work` nor `then` runs before this method has returned.
 
-        Code that must run in any case belongs in `then`, and not in a `finally` block of the
-        coroutine. If a coroutine is cancelled before it starts, none of its code runs.
+        If `work` is cancelled before it starts, none of its code runs, not even a `finally` block.
+        So clean-up code belongs in `then`.
         """
         # In asyncio, a new task begins in the next turn of the event loop. But without asyncio,
         # `deferred_from_coro` begins a coroutine at once. So `_after_this_call` delays `work`.

@@ -14,8 +14,8 @@ _K = TypeVar("_K")
 class Tally(Counter[_K]):
     """A `Counter` with a limited number of keys.
 
-    When it has more than `most` keys, it removes the least frequent keys until `most / 2` keys are
-    left.
+    When it has more than `most` keys, it keeps the more frequent half of them and removes all
+    others.
 
     Args:
         most: the greatest number of keys.

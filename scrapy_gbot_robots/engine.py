@@ -1,18 +1,17 @@
 """Access to the parts of Scrapy's engine that are private or may change.
 
 A *part* is an attribute or a method of Scrapy, for example `engine._slot`. `PARTS` lists all parts
-that this plugin uses, and describes what happens to a crawl if one of them is missing. When a new
-version of Scrapy changes a part, only this module has to change, with two exceptions:
-obeying/front.py replaces the `mqs` of a scheduler, and obeying/crawl_delay.py sets the `delay` and
-the `jitter` of a download slot. Parts are used only while a crawl runs.
+that this plugin uses. For each part, it describes what happens to a crawl if the part is missing.
+If a new version of Scrapy changes a part, usually only this module has to change. There are two
+exceptions: obeying/front.py replaces the `mqs` of a scheduler, and obeying/crawl_delay.py sets the
+`delay` and the `jitter` of a download slot.
 
-A mocked engine in a user's tests, or a user's own downloader, may lack a part. A function of this
-module that needs the part then does nothing, or returns None, False or an empty collection. The
-docstring of a function mentions any other behaviour. If a class of Scrapy lacks a part, one warning
-is logged (`warn_of_missing_parts`).
+A user's own downloader may lack a part, and so may the mocked engine in a user's tests. A function
+of this module that needs the part then does nothing, or returns None, False or an empty collection.
+If a function behaves differently, its docstring describes this. If one of Scrapy's own classes
+lacks a part, a warning is logged (`warn_of_missing_parts`).
 
-In this module, the *room* (obeying/room.py) is the place where requests wait until the robots.txt
-of their site is known. A *slot* is a download slot of Scrapy. Usually there is one for each host.
+A *slot* is a download slot of Scrapy. Usually there is one for each host.
 
 While a crawl runs, this module replaces three methods on the objects of that crawl:
 
@@ -20,15 +19,23 @@ While a crawl runs, this module replaces three methods on the objects of that cr
 * `signals.send_catch_log`, while a robots.txt is being fetched (`Overhearing`)
 * `downloader.handlers.download_request_async` (`around_sending`)
 
-If the scheduler has a queue on disk, `count_held` also replaces that queue's `_active_downloads`.
+If the scheduler has a queue on disk, `count_held` also replaces a method of this queue,
+`_downloader_interface._active_downloads`.
 
-Other modules import the following names, which Scrapy's documentation does not list, but which have
-not changed for years. In `scrapy.utils`: asyncio (AsyncioLoopingCall, call_later,
-create_looping_call, is_asyncio_available), conf (build_component_list, closest_scrapy_cfg),
-datatypes (LocalCache), defer (deferred_from_coro, maybe_deferred_to_future), httpobj
-(urlparse_cached), log (logformatter_adapter), misc (build_from_crawler, load_object), project
-(data_path, get_project_settings, inside_project), python (global_object_name, without_none_values),
-reactor (is_reactor_installed), response (get_base_url).
+From `scrapy.utils`, the plugin also imports names that Scrapy's documentation does not list. They
+have not changed for years.
+
+* from asyncio: AsyncioLoopingCall, call_later, create_looping_call, is_asyncio_available
+* from conf: build_component_list, closest_scrapy_cfg
+* from datatypes: LocalCache
+* from defer: deferred_from_coro, maybe_deferred_to_future
+* from httpobj: urlparse_cached
+* from log: logformatter_adapter
+* from misc: build_from_crawler, load_object
+* from project: data_path, get_project_settings, inside_project
+* from python: global_object_name, without_none_values
+* from reactor: is_reactor_installed
+* from response: get_base_url
 
 Source: Scrapy's own code, 2.14 to 2.19.
 """
@@ -75,17 +82,17 @@ _FETCH_FEW_PAGES = ("scrapy.commands.check", "scrapy.commands.fetch", "scrapy.co
 # exchange can stop the download of this request.
 LISTENER = "gbot_robots_listener"
 
-# The download handlers of Scrapy that open at most CONCURRENT_REQUESTS connections. There are two
-# more differences from Scrapy's default handler. If no header of a response marks the end of the
-# body, these handlers do not add the flag "partial" to the response. If a header marks the end,
-# these handlers keep the header.
+# The download handlers of Scrapy that open at most CONCURRENT_REQUESTS connections. Their responses
+# differ in two ways from the responses of Scrapy's default handler. They keep the headers that mark
+# the end of a body, such as Content-Length. If there is no such header, they do not have the flag
+# "partial".
 _BOUNDED = {"AiohttpDownloadHandler", "HttpxDownloadHandler"}
 
 _NO_PART = object()
 _USER_AGENT = b"User-Agent"
 
-# The slot key of all requests if the slots are not known. It is not a valid host, so no real slot
-# has this key.
+# The slot key of all requests if this plugin cannot find out their slots. No real slot has this
+# key, because "*" is not a valid host.
 _ONLY_SLOT = "*"
 
 
@@ -104,13 +111,13 @@ _NO_SLOTS: dict[str, Any] = {}
 # slot can take one more request.
 _OF_A_SLOT = ("active", "queue", "delay", "concurrency")
 
-# The classes of Scrapy's queues that `Room` (obeying/room.py) can replace. A `Room` returns
-# requests in the order in which a queue of these classes would return them.
+# The classes of queues that `Room` (obeying/room.py) can replace. A `Room` returns requests in the
+# same order as a queue of these classes.
 _PRIORITY_QUEUES = (DownloaderAwarePriorityQueue, ScrapyPriorityQueue)
 _MEMORY_QUEUES = (FifoMemoryQueue, LifoMemoryQueue)
 
-# A robots.txt request is sent at most this many times if downloader middlewares send it again, for
-# example to retry it.
+# If downloader middlewares retry a robots.txt request or replace it by a new request, it is sent at
+# most this many times in total.
 _MOST_SENT = 25
 
 _RECEIVED = (signals.headers_received, signals.bytes_received)
@@ -235,8 +242,8 @@ PARTS = (
 def missing_parts(crawler: Crawler) -> list[Part]:
     """Return the parts in `PARTS` that the installed Scrapy lacks.
 
-    A part is not checked if its owner does not exist in this crawl, or if its owner is not an
-    instance of `Part.kind`, for example because it is a user's own downloader.
+    A part is not checked if this crawl has no object at the path `Part.owner`, or if the object is
+    not an instance of `Part.kind`. For example, it may be a user's own downloader.
     """
     missing: list[Part] = []
     for part in PARTS:
@@ -255,12 +262,12 @@ def missing_parts(crawler: Crawler) -> list[Part]:
 
 
 def warn_of_missing_parts(crawler: Crawler, owner: str = "") -> None:
-    """Log a warning if Scrapy lacks parts. The warning contains the consequences for the crawl.
+    """Log a warning if Scrapy lacks parts. The warning describes the effects on the crawl.
 
     Args:
         crawler: the crawl.
-        owner: only parts with this `Part.owner` are checked. If it is "", all parts are checked
-            except the parts of the scheduler and its queues, which obeying/front.py checks.
+        owner: only parts with this `Part.owner` are checked. With "", all parts are checked except
+            the parts of the scheduler. obeying/front.py checks these.
     """
     missing: list[str] = []
     for part in missing_parts(crawler):
@@ -281,9 +288,9 @@ def warn_of_missing_parts(crawler: Crawler, owner: str = "") -> None:
 def is_for_one_page(crawler: Crawler) -> bool:
     """Whether `scrapy check`, `shell`, `fetch`, `view` or `parse` runs this crawl.
 
-    These commands fetch one page or a few, and a person waits for the result. The shell is
-    recognised because it sets DUPEFILTER_CLASS. The other commands are recognised because they
-    replace the method `start` of the spider's class.
+    These commands fetch one page or a few, and a person waits for the result. `scrapy shell` can be
+    recognised by its setting DUPEFILTER_CLASS. Each of the other commands replaces the method
+    `start` of the spider's class by its own function.
     """
     if crawler.settings.getpriority("DUPEFILTER_CLASS") == SETTINGS_PRIORITIES["command"]:
         return True
@@ -294,8 +301,8 @@ def is_for_one_page(crawler: Crawler) -> bool:
 def refuse_as_add_on(component: type, crawler: Crawler) -> None:
     """Raise an error if `ADDONS` contains `component`, which is not an add-on.
 
-    Scrapy makes an object of any class in `ADDONS`, and needs no method of it. So without this
-    error, a crawl with such an `ADDONS` would not obey robots.txt.
+    Without this error, a crawl with this mistake in its settings would not obey robots.txt, because
+    Scrapy accepts any class in `ADDONS`.
 
     Raises:
         ValueError: `ADDONS` contains `component`.
@@ -317,9 +324,10 @@ def _has_titled_keys() -> bool:
 def user_agent_of(request: Request) -> str:
     """Return the User-Agent header of `request`, or "" if it has none.
 
-    The function is called for every request, so it avoids two costs if the version of Scrapy allows
-    that. For a request without headers, `request.headers` would create an object of 424 bytes. And
-    each method of `Headers` needs 3 microseconds to normalise the name of a header.
+    This function is called for every request. If the version of Scrapy allows it, the function
+    therefore avoids two costs. For a request without headers, `request.headers` would create an
+    object of 424 bytes. And each method of `Headers` takes 3 microseconds to normalise the name of
+    a header.
     """
     headers: Any = getattr(request, "_headers", _NO_PART)
     if headers is None:
@@ -337,14 +345,14 @@ def user_agent_of(request: Request) -> str:
 class Overhearing:
     """Lets the `Exchange` of a robots.txt request stop the download of the robots.txt.
 
-    The exchange (fetching/exchange.py) is in the meta of the request, under the key LISTENER.
-    Scrapy sends a signal when the headers of a response have arrived, and a signal for each piece
-    of the body. A handler of these signals would be called for all requests of the crawl and make
-    them slower. So this class replaces the method that sends signals, but only while a robots.txt
-    is being downloaded.
+    The `Exchange` (fetching/exchange.py) is in the meta of the request, under the key LISTENER. It
+    needs Scrapy's signals `headers_received` and `bytes_received`. But a handler of these signals
+    would be called for all requests of the crawl, and make them slower. So this class replaces the
+    method that sends signals, and only while a robots.txt is being downloaded.
 
-    The project's own handlers of these signals are called as usual. But if one of them raises
-    `StopDownload` for a robots.txt, this is ignored, because the handler is written for pages.
+    The project's own handlers of these signals are called as usual. If one of them raises
+    `StopDownload` for a robots.txt, the download goes on, because users write these handlers for
+    pages.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -359,8 +367,8 @@ class Overhearing:
         self._under_way += 1
         now = self._signals.send_catch_log
         first = type(self._signals).send_catch_log.__get__(self._signals)
-        # Other code may have replaced `_overhear`, and then restored the original method of Scrapy.
-        # In this case `send_catch_log` must be replaced by `_overhear` again.
+        # Other code may have put Scrapy's original method back in place of `_overhear`. In this
+        # case `send_catch_log` must be replaced again.
         if not self._is_in_place or now in (self._send, first):
             self._is_in_place = True
             self._send = now
@@ -375,7 +383,7 @@ class Overhearing:
 
     @property
     def is_on_top(self) -> bool:
-        """Whether `send_catch_log` is this object's method, and no other code has replaced it."""
+        """Whether `signals.send_catch_log` is the method `_overhear` of this object now."""
         return bool(self._signals.send_catch_log == self._overhear)
 
     def _overhear(self, signal: Any, **named: Any) -> list[tuple[Any, Any]]:
@@ -390,13 +398,13 @@ class Overhearing:
 class DownloadSlots:
     """The download slots of a crawl.
 
-    Scrapy's pull request 6931 will replace slots by the scopes of a throttler. This class must then
-    use `throttler.get_scopes_key` for `key`, and the load of a scope for `active`.
+    Scrapy's pull request 6931 will replace download slots by the *scopes* of a throttler. Then
+    `key` must call `throttler.get_scopes_key`, and the load of a scope replaces the attribute
+    `active` of a slot.
 
     Attributes:
-        are_apart: True by default, which means that each request is in the slot that the downloader
-            chooses. If it is False, all requests count as if they were in a single slot without
-            limits.
+        are_apart: True by default: each request is in the slot that the downloader chooses. If it
+            is False, all requests are treated as if they were in a single slot without limits.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -458,9 +466,9 @@ async def send_beside_limits(
 ) -> Response:
     """Send `request` without counting it against CONCURRENT_REQUESTS, and return its response.
 
-    The request goes through the downloader middlewares, as with `engine.download_async`. But it is
-    not added to the sets of active requests that the engine and the downloader have. So the engine
-    does not wait for it when the crawl closes.
+    The request goes through the downloader middlewares, as with `engine.download_async`. But the
+    engine and the downloader do not add it to their sets of active requests. So the engine does not
+    wait for it when the crawl closes.
 
     Args:
         crawler: the crawl.
@@ -468,11 +476,12 @@ async def send_beside_limits(
         secs: the time in seconds that downloader middlewares may take for the request and its
             response. The time of the download does not count.
         own_meta: meta keys and values that the request must have. If a middleware replaces the
-            request, and the new request lacks some of these keys, they are added.
+            request by a new one, missing keys are added to the new request.
 
     Raises:
-        TimeoutError: the middlewares took longer than `secs`. For example, a middleware may wait
-            for a page of the same site, while that page waits for this robots.txt.
+        TimeoutError: the middlewares took longer than `secs`. For example, a middleware may
+            download a page before it passes the request on. If that page itself waits for this
+            robots.txt, neither of the two can go on.
         RuntimeError: the middlewares have replaced the request 25 times.
         Exception: any exception of the download handler or of a middleware.
     """
@@ -482,8 +491,8 @@ async def send_beside_limits(
     download = getattr(getattr(downloader, "middleware", None), "download_async", None)
     is_scrapys = getattr(type(downloader), "fetch", None) is getattr(Downloader, "fetch", _NO_PART)
     if send is None or download is None or not is_scrapys:
-        # The downloader is a user's own class, or the engine is mocked. So the public method of the
-        # engine sends the request, which then counts against CONCURRENT_REQUESTS.
+        # The downloader is a user's own class, or the engine is mocked. So the engine's public
+        # method sends the request, although it counts the request against CONCURRENT_REQUESTS.
         response: Response = await engine.download_async(request)
         return response
     limit = TimeLimit(secs)
@@ -536,9 +545,9 @@ def pull_soon(crawler: Crawler) -> None:
 
 @contextmanager
 def without_a_place(crawler: Crawler, request: Request) -> Iterator[None]:
-    """Return a context manager. In its block, `request` does not count for CONCURRENT_REQUESTS.
+    """Do not count `request` against CONCURRENT_REQUESTS inside the `with` block.
 
-    A downloader middleware uses it while it lets a request wait. Otherwise, 16 waiting requests
+    A downloader middleware uses this while it lets a request wait. Otherwise, 16 waiting requests
     would stop all other downloads of a crawl with CONCURRENT_REQUESTS = 16.
     """
     active = getattr(_downloader(crawler), "active", None)
@@ -595,9 +604,11 @@ def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
     """Return the classes of the scheduler's inner queues, or None if `Room` cannot replace them.
 
     The scheduler has a priority queue in memory, which consists of inner queues. A `Room`
-    (obeying/room.py) can replace the priority queue under three conditions: the priority queue and
-    the inner queues are of Scrapy's classes, the priority queue is empty, and there is no queue on
-    disk.
+    (obeying/room.py) can replace it under three conditions:
+
+    1. The priority queue and its inner queues are instances of Scrapy's classes.
+    2. The priority queue is empty.
+    3. The scheduler has no queue on disk.
 
     Returns:
         The class of the inner queues, and the class of the inner queues for start requests. The
@@ -616,23 +627,21 @@ def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
 
 
 def count_held(requests: object, held: Mapping[str, int]) -> Collection[str]:
-    """Make Scrapy's `DownloaderAwarePriorityQueue` count held requests as active downloads.
+    """Let Scrapy's `DownloaderAwarePriorityQueue` prefer slots with few held requests.
 
-    A request is held if it was taken from the queue and waits in the `Room` (obeying/room.py) until
-    its robots.txt is known. The queue always returns a request of the slot with the fewest active
-    downloads. After this call, it therefore prefers slots with few held requests.
+    The queue always returns a request of the slot with the fewest active downloads. After this
+    call, it counts held requests as active downloads. A *held* request was taken from the queue,
+    and waits in the `Room` (obeying/room.py) until its robots.txt is known.
 
     Args:
         requests: the queue of a scheduler.
-        held: the number of held requests, by slot key. The caller may change this mapping later.
+        held: the number of held requests, by slot key. The queue reads this mapping each time, so
+            the caller may change the numbers later.
 
     Returns:
-        The keys of the slots that have requests in the queue. This collection is part of the queue
-        and changes with it. If `requests` is not a `DownloaderAwarePriorityQueue`, the result is
-        empty, and nothing was changed.
-
-    Raises:
-        AttributeError: this version of Scrapy lacks a part of the queue.
+        The keys of the slots that have requests in the queue. This collection belongs to the queue
+        and changes with it. If `requests` is not a `DownloaderAwarePriorityQueue`, nothing is
+        changed, and the result is empty.
     """
     if type(requests) is not DownloaderAwarePriorityQueue:
         return ()
@@ -684,9 +693,9 @@ def several_of(crawler: Crawler, kind: type) -> str:
 
 
 def is_bypassed(crawler: Crawler, middleware: object) -> bool:
-    """Whether a downloader middleware of the project is nearer to the engine than `middleware`.
+    """Whether a downloader middleware of the project gets requests before `middleware` does.
 
-    A middleware of Scrapy or of this plugin does not count.
+    Middlewares of Scrapy and of this plugin are ignored.
     """
     for other in downloader_middlewares(crawler):
         if other is middleware:
@@ -697,9 +706,9 @@ def is_bypassed(crawler: Crawler, middleware: object) -> bool:
 
 
 def is_followed(crawler: Crawler, middleware: object) -> bool:
-    """Whether a downloader middleware of the project is nearer to the downloader than `middleware`.
+    """Whether a downloader middleware of the project gets requests after `middleware` does.
 
-    A middleware of Scrapy or of this plugin does not count.
+    Middlewares of Scrapy and of this plugin are ignored.
     """
     for other in reversed(downloader_middlewares(crawler)):
         if other is middleware:
@@ -716,9 +725,9 @@ def _is_foreign(middleware: object) -> bool:
 
 
 def reads_sitemaps(spider_cls: type) -> bool:
-    """Whether `spider_cls` is a SitemapSpider, and Scrapy has the method that reads its sitemaps.
+    """Whether `spider_cls` is a SitemapSpider whose class has the method `_parse_sitemap`.
 
-    If so, `sitemap_callback` works for spiders of this class.
+    If the result is True, `sitemap_callback` works for spiders of this class.
     """
     return issubclass(spider_cls, SitemapSpider) and hasattr(spider_cls, "_parse_sitemap")
 
@@ -733,7 +742,7 @@ def sitemap_callback(spider: SitemapSpider) -> Callable[..., Any]:
 
 
 def follows_sitemap(spider: SitemapSpider, url: str) -> bool:
-    """Whether a pattern in the spider's `sitemap_follow` matches `url`, the URL of a sitemap."""
+    """Whether a pattern in the spider's `sitemap_follow` matches the sitemap's URL `url`."""
     # Scrapy stores the compiled patterns in the attribute `_follow`.
     patterns = getattr(spider, "_follow", None)
     if patterns is None:
@@ -764,13 +773,12 @@ def around_sending(
 ) -> bool:
     """Make the downloader call `send_with(send, request)` for each request.
 
-    Before this call, the downloader calls `send(request)`. `send` is the method
-    `download_request_async` of its download handlers, which sends a request and returns the
-    response.
+    `send` is the function that the downloader has called until now. It sends a request by its
+    download handler, and returns the response.
 
     Returns:
-        True if the downloader will call `send_with`. False if a user's own downloader lacks the
-        method.
+        True if the downloader will call `send_with`. False if a user's own downloader has no method
+        `download_request_async` that can be replaced.
     """
     handlers = _download_handlers(crawler)
     send = getattr(handlers, "download_request_async", None)
@@ -781,11 +789,12 @@ def around_sending(
 
 
 def after_failed_way(crawler: Crawler, end_way: Callable[[Request], None]) -> None:
-    """Call `end_way(request)` if an exception ends the *way* of a request.
+    """Make the crawl call `end_way(request)` if an exception ends a request.
 
-    The way of a request leads through the downloader middlewares to the download handler, and back
-    through the middlewares. If a middleware raises an exception on the way back, Scrapy calls no
-    `process_exception`. So the plugin's middleware does not notice that the way has ended.
+    A request goes through the downloader middlewares to the download handler, and its response goes
+    back through the middlewares. If a middleware raises an exception for the response, Scrapy calls
+    no `process_exception`. Without this function, the plugin's middleware would not notice that the
+    request has ended.
 
     If a user's own downloader has no downloader middlewares, do nothing.
     """
@@ -806,13 +815,14 @@ def after_failed_way(crawler: Crawler, end_way: Callable[[Request], None]) -> No
 
 
 class RobotsConnections:
-    """Creates second download handlers for robots.txt requests, where they are needed.
+    """Gives robots.txt requests their own connections, if the download handler has few.
 
     Scrapy's handlers for aiohttp and httpx open at most CONCURRENT_REQUESTS connections. If several
-    servers do not answer the requests for their robots.txt, these requests could occupy all of the
-    connections, and the crawl would stop. So robots.txt requests are sent by a second handler of
-    the same class, with its own connections. It is created when the first of them is sent. A
-    handler of any other class sends robots.txt requests as well as pages.
+    servers do not answer requests for their robots.txt, these requests could occupy all
+    connections, and the crawl would stop. So a second handler of the same class sends the
+    robots.txt requests. It is created when the first robots.txt request is sent.
+
+    A download handler of any other class sends both robots.txt requests and pages.
 
     Args:
         crawler: the crawl.
@@ -825,17 +835,17 @@ class RobotsConnections:
         self._second_of = cache(self._made_again)
 
     def second(self, request: Request) -> Any:
-        """Return the second download handler that should send `request`, or None.
+        """Return the second download handler if it should send `request`, or None.
 
         None means that the usual download handler should send `request`.
         """
         return self._second_of(urlparse_cached(request).scheme)
 
     def _made_again(self, scheme: str) -> Any:
-        """Create and return a second handler for the URL scheme `scheme`.
+        """Create and return a second download handler for the URL scheme `scheme`.
 
-        If the handler of the crawl does not limit its connections, return None. If a second handler
-        cannot be created, return the handler of the crawl.
+        If the usual handler does not limit its connections, return None. If the second handler
+        cannot be created, return the usual handler.
         """
         handler_of = getattr(_download_handlers(self._crawler), "_get_handler", None)
         if handler_of is None:
@@ -848,8 +858,8 @@ class RobotsConnections:
         crawler.settings = Settings(self._crawler.settings)
         for name in ("CONCURRENT_REQUESTS", "CONCURRENT_REQUESTS_PER_DOMAIN"):
             crawler.settings.set(name, self._number, "cmdline")
-        # Scrapy logs a warning for a handler that is experimental. Scrapy has already logged it for
-        # the first handler, so the second handler is not marked as experimental.
+        # Scrapy logs a warning when it creates an experimental handler. To avoid a second warning,
+        # the second handler is not marked as experimental.
         quiet = type(kind.__name__, (kind,), {"experimental": False})
         try:
             second = build_from_crawler(quiet, crawler)

@@ -18,10 +18,9 @@ class ForbiddenByRobotsTxt(IgnoreRequest):
         origin: the `Origin` whose robots.txt decided; None if no robots.txt decided.
         state: the `State` of this origin: full allow (every URL is allowed), full disallow (no URL
             is allowed) or rules (the rules of its robots.txt decide); None if it is not known.
-        cause: an exception such as CannotResolveHostError, if the robots.txt could not be fetched
-            because its host does not resolve, refuses connections or does not answer in time.
-            Scrapy raises the same exception for a page of such a host. In all other cases, `cause`
-            is None.
+        cause: the exception that Scrapy raises for a page if its host does not resolve, refuses
+            connections or does not answer in time, such as CannotResolveHostError. It is set if the
+            robots.txt could not be fetched for one of these three reasons; otherwise None.
     """
 
     def __init__(

@@ -55,41 +55,40 @@ or its link asks crawlers not to follow the link ("nofollow"). It has an effect 
 # Users do not need the following names. Only the plugin's own classes use them.
 
 # A flag in `response.flags`. If a spider requests a robots.txt that the crawl already has, the
-# plugin does not fetch the file again, and returns a response with this flag. The response has a
-# second flag, which is the state of the robots.txt: "full allow", "full disallow" or "rules".
+# plugin does not fetch the file again. It returns a response with two flags: this flag, and the
+# state of the robots.txt, which is "full allow", "full disallow" or "rules".
 ANSWERED = "gbot_robots"
 
-# A meta key. It is True in a spider's request for a robots.txt that should fail at once if the
-# server does not answer. Without this key, the request would wait, and the plugin would try the
-# server again.
+# A meta key. If it is True in a spider's request for a robots.txt, the request fails at once if the
+# server does not answer. Without this key, the plugin would try the server again later.
 PROBE = "gbot_robots_probe"
 
 # A meta key. It is True in a request for a page that `RobotsSitemapSpider` has found in a sitemap.
-# When the spider counts whether the page was crawled or forbidden, for example, it removes the key.
-# So the page is counted once, even if the spider's code copies the meta to a new request.
+# The spider removes the key when it counts the page, for example as crawled or forbidden. So no
+# page is counted twice, even if the spider's code copies the meta to a new request.
 UNCOUNTED = "_gbot_robots_uncounted"
 
-# A meta key of a request that the plugin has given back to the scheduler. Either the middleware has
-# sent the request back to wait, or the front has given it back. The plugin sets
-# `dont_filter` of this request to True, and stores the previous value of `dont_filter` under this
-# key. The key is removed when the request leaves the scheduler again.
+# A meta key of a request that the plugin has put back into the scheduler. The scheduler's duplicate
+# filter would drop this request, so the plugin sets its `dont_filter` to True. This key contains
+# the previous value of `dont_filter`. When the request leaves the scheduler again, the plugin
+# restores the value and removes the key.
 RETURNED = "_gbot_robots_returned"
 
-# A meta key of a request for a sitemap file whose URL has passed all checks. The value is this URL.
-# After a redirect, the URL of the new request differs from the value, so the middlewares check the
-# new URL.
+# A meta key of a request for a sitemap file whose URL has passed all checks. The value is the URL
+# that was checked. After a redirect, the request has a different URL, so the middlewares check it
+# again.
 CHECKED = "_gbot_robots_checked"
 
 # The following meta keys are in a request only between the engine and the downloader. If a
-# middleware makes a new request from this request, for example for a redirect, the new request has
-# the keys, too. The keys are removed before the spider gets the response.
+# middleware makes a new request from it, for example for a redirect, the new request has copies of
+# the keys. The keys are removed before the spider gets the response.
 #
-# A meta key. The value is the User-Agent header, or the product token, for which the plugin has
-# checked the request for the first time.
+# A meta key. The value is the user agent whose rules the plugin has applied to the request: a
+# User-Agent header or a product token.
 JUDGED_AS = "_gbot_robots_judged_as"
-# A meta key. The value is the name of the download slot of the request, if the user has not chosen
-# the slot. The value "" means that the downloader has not chosen the slot yet.
+# A meta key. It marks a request for which the downloader chooses the download slot, and not the
+# user. The value is the key of the slot, or "" before the downloader has chosen the slot.
 OWN_SLOT = "_gbot_robots_slot"
-# A meta key. The plugin changes the values of some meta keys that belong to the user. The value of
-# this key is a dict with the original values.
+# A meta key. The value is a dict with the original values of meta keys that the plugin has changed,
+# such as `dont_cache`.
 OWN_META = "_gbot_robots_own_meta"

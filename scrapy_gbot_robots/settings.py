@@ -91,8 +91,8 @@ def _whole_number(value: object) -> int:
 
 # On a command line, every value is a text. The user may write "True", "true" or "TRUE".
 _FLAGS = {"true": True, "false": False, "1": True, "0": False}
-# The seconds that the values True and False of GBOT_ROBOTS_CRAWL_DELAY mean. Any other value is
-# read as a number, so "1" means one second and not True.
+# The longest crawl-delay, in seconds, if GBOT_ROBOTS_CRAWL_DELAY is True or False. Any other value
+# is read as a number. So "1" means one second and not True.
 _LONGEST_DELAYS = {"true": 60.0, "false": 0.0}
 
 
@@ -118,10 +118,11 @@ def _words(value: object) -> tuple[str, ...]:
 
 
 def _words_in_order(value: object) -> tuple[str, ...]:
-    """Return the value of a list setting as a tuple of strings, if the order is known.
+    """Return the value of a list setting as a tuple of strings, if its words have an order.
 
     Raises:
-        TypeError: the value is a set with several elements, or has another wrong type.
+        TypeError: the value is a set with several elements, which have no order, or the value has
+            another wrong type.
     """
     if isinstance(value, (set, frozenset)) and len(value) > 1:
         raise TypeError
@@ -134,7 +135,7 @@ def _text(value: object) -> str:
     return value
 
 
-_SLASHES = tuple({"/", os.sep})  # If a path ends with one of them, it is the path of a directory.
+_SLASHES = tuple({"/", os.sep})  # A path that ends with a slash is the path of a directory.
 
 
 def path_of(value: object) -> Path:
@@ -192,8 +193,8 @@ def record_named(path: Path, spider: str, now: datetime) -> Path:
 
 
 def _is_directory(path: Path) -> bool:
-    # If no file can have this name, `is_dir` raises OSError. This exception is ignored, because
-    # opening the file later raises an exception with a better message.
+    # If the operating system does not allow this name, `is_dir` raises OSError. The exception is
+    # ignored here, because a better message follows when the file is opened.
     with suppress(OSError):
         return path.is_dir()
     return False
@@ -217,8 +218,8 @@ def one_of(*names: str) -> ValueType:
 def redis_url_of_project(settings: Words) -> str:
     """Return the default of `GBOT_ROBOTS_REDIS_URL`, which is the URL that scrapy-redis uses.
 
-    That URL may have a scheme that this plugin does not support. If the storage is not Redis, the
-    URL is not needed, so the URL of a local Redis is returned instead, which causes no error.
+    If the storage is not Redis, the URL is not used. In this case, a URL whose scheme this plugin
+    does not support must not cause an error. So the URL of a local Redis is returned instead.
     """
     url = str(settings.get("REDIS_URL") or _LOCAL_REDIS)
     if settings.get("GBOT_ROBOTS_STORAGE") != "redis" and not url.startswith(_REDIS_SCHEMES):
@@ -229,9 +230,9 @@ def redis_url_of_project(settings: Words) -> str:
 def redis_client_of_project(settings: Words) -> str | None:
     """Return the default of `GBOT_ROBOTS_REDIS_CLIENT`.
 
-    The default is usually None. But a project may select its Redis not by a URL, but by other
-    settings of scrapy-redis, such as REDIS_HOST. The default is then the path of the function with
-    which scrapy-redis makes its client.
+    The default is usually None. But settings of scrapy-redis such as REDIS_HOST select a Redis
+    server without a URL. If the project has one of them, and no `GBOT_ROBOTS_REDIS_URL`, the
+    default is the path of the function with which scrapy-redis creates its client.
     """
     if _is_set("redis_url", settings) or not any(settings.get(name) for name in _REDIS_SETTINGS):
         return None
@@ -241,8 +242,7 @@ def redis_client_of_project(settings: Words) -> str | None:
 def sqlite_by_storage(_: Words) -> None:
     """Return None as the default of `GBOT_ROBOTS_SQLITE_PATH`.
 
-    The module `storage.client` chooses the path later, because it depends on Scrapy's data
-    directory.
+    The path depends on Scrapy's data directory. So `storage.client` determines it later.
     """
 
 
@@ -399,8 +399,7 @@ class GbotSettings:
     def asked_as(self) -> UserAgent | None:
         """The user agent in `GBOT_ROBOTS_USER_AGENTS`; None if the setting is empty.
 
-        If the result is None, the User-Agent header of each request decides which group of a
-        robots.txt the request obeys.
+        If it is None, each request obeys the robots.txt group for its own User-Agent header.
         """
         if not self.user_agents:
             return None
@@ -408,9 +407,9 @@ class GbotSettings:
 
     @cached_property
     def policy(self) -> Policy:
-        """The `Policy` of the crawl, which is made from these settings.
+        """The `Policy` of the crawl.
 
-        The `Policy` decides for how long a robots.txt is used, and what a failed fetch means.
+        It determines how long a robots.txt is used, and what a failed fetch means.
         """
         return Policy(
             self.unreachable,
@@ -420,7 +419,7 @@ class GbotSettings:
         )
 
     def parse(self, body: bytes, *, cut: bool = False) -> RobotsTxt:
-        """Return the parsed robots.txt, of which at most `max_bytes` bytes are read.
+        """Parse a robots.txt. At most the first `max_bytes` bytes are read.
 
         Args:
             body: the bytes of the robots.txt, after a content coding such as gzip was decoded.
@@ -430,7 +429,10 @@ class GbotSettings:
 
 
 def _rows() -> dict[str, Mapping[str, Any]]:
-    """Return the metadata of all fields of `GbotSettings` (`_row`), by the name of the field."""
+    """Return the metadata of each field of `GbotSettings`, by the name of the field.
+
+    `_row` makes the metadata: the default of the setting, and its allowed values.
+    """
     return {row.name: row.metadata for row in fields(GbotSettings)}
 
 
@@ -500,10 +502,9 @@ class _Need(NamedTuple):
     example: str
 
 
-# The settings that have an effect only with some values of a second setting, by field name.
-# GBOT_ROBOTS_STORAGE may also be a class of the user, which may read the settings of Redis and
-# SQLite. So these settings count as useless only with the storages of the plugin that do not read
-# them.
+# The settings that have an effect only with some values of a second setting, by field name. A
+# user's own class in GBOT_ROBOTS_STORAGE may read the settings of Redis and SQLite. So
+# `_Need.useless` contains only the plugin's own storages that do not read these settings.
 _NEEDS = {
     "page_rules_drop": _Need("page_rules", (False,), "True"),
     "purposes_action": _Need("purposes", ((),), '["train-ai"], for example'),
@@ -516,9 +517,11 @@ _NEEDS = {
 def mistakes(settings: Words) -> Iterator[str]:
     """Yield a sentence for each setting in `settings` that is probably a mistake.
 
-    There are three kinds of mistakes. The plugin has no setting of this name, for example because
-    the name is misspelt. The setting has no effect because of the value of a second setting. Or
-    `GBOT_ROBOTS_USER_AGENTS` contains the User-Agent header of a browser.
+    There are three kinds of mistakes:
+
+    1. The plugin has no setting of this name. The name may be misspelt.
+    2. The setting has no effect because of the value of a second setting.
+    3. `GBOT_ROBOTS_USER_AGENTS` contains the User-Agent header of a browser.
     """
     field_names = [row.name for row in fields(GbotSettings)]
     for name in sorted(map(str, settings)):

@@ -3,11 +3,10 @@
 An `Outcome` (policy/outcome.py) is what a fetch means for the crawl: `Fetched` with the robots.txt,
 `Unavailable` or `Unreachable`.
 
-The table `_NAMES` assigns a kind of failure to each exception that a download handler may raise.
-The table contains the names of exception classes and not the classes. The classes come from several
-libraries (Twisted, OpenSSL, aiohttp, httpx) and versions of Scrapy, and an installation may lack
-some of these classes. If a fetch ends in an exception that is not in the table, it counts as failed
-with `Failure.OTHER`.
+The table `_NAMES` assigns a `Failure`, such as `Failure.DNS`, to each exception that a download
+handler may raise. It contains the names of the exceptions, because the classes belong to several
+libraries (Twisted, OpenSSL, aiohttp, httpx), and some of these may not be installed. An exception
+that is not in the table becomes `Failure.OTHER`.
 """
 
 from __future__ import annotations
@@ -48,16 +47,18 @@ from ..settings import GbotSettings
 # done so this many seconds after the time-out, the exchange cancels the download.
 GRACE_SECS = 1.0
 
-# The value of Scrapy's meta key `download_maxsize` in a request for a robots.txt, in bytes. Scrapy
-# raises an exception for a longer body. But the plugin must read the beginning of every robots.txt,
-# up to GBOT_ROBOTS_MAX_BYTES. So the `Exchange` removes the limit when Scrapy signals the headers
-# of the response, and stops the download itself when enough has arrived. If Scrapy does not send
-# this signal, the limit stays in force. Some download handlers compare the limit with the
-# Content-Length before the signal, and raise the exception. The `Fetcher` then sends the request
-# again without a limit, but only if the plugin will certainly get the signal.
+# The limit for the length of a response to a robots.txt request, in bytes. It is the value of
+# Scrapy's meta key `download_maxsize`, which makes Scrapy raise an exception for a longer body.
+#
+# The limit is needed only if Scrapy does not send the signal `headers_received`. With this signal,
+# the `Exchange` removes the limit, reads the beginning of the body up to GBOT_ROBOTS_MAX_BYTES, and
+# then stops the download. But a handler may raise the exception before it sends the signal, because
+# of the Content-Length. The `Fetcher` then sends the request again without a limit, if the plugin
+# will certainly get the signal.
 MOST_DOWNLOADED = 16 * 2**20
-# If an FTP server does not send a file, Scrapy's FTP handler returns a response with one of these
-# statuses. The status is 404 if the server's reply has the code 550, and 503 for all other codes.
+# Scrapy's FTP handler returns a response with one of these statuses if the FTP server does not send
+# the robots.txt. The status is 404 if the server's reply has the code 550, and 503 for all other
+# codes.
 _FTP_ERROR_STATUSES = (404, 503)
 _LIMIT = "download_maxsize"  # Scrapy's meta key for the greatest length of a body
 BODY_DECIDES = range(200, 300)  # Only for these statuses does the outcome depend on the body.
@@ -66,12 +67,11 @@ _WITHOUT_BODY = frozenset({204, 304})
 # so a response needs no header for that.
 HTTP2 = frozenset({"h2", "HTTP/2"})
 
-# Headers that no middleware may add to a request for a robots.txt. They are set to empty lists
-# while the request passes through the downloader middlewares, because a middleware usually does not
-# change a header that is already set. The two headers in CREDENTIALS have a value only if the
-# project has credentials for the host of the robots.txt. The names are bytes in the spelling that
-# `Headers` uses for its keys. So the methods of `dict`, which are faster than the methods of
-# `Headers`, find the headers.
+# Headers that no middleware may add to a request for a robots.txt. While the request passes through
+# the downloader middlewares, these headers are set to empty lists, because a middleware usually
+# does not change a header that is set. A header in CREDENTIALS keeps its value if the project has
+# credentials for the host of the robots.txt. The names are spelt like the keys of `Headers`, so
+# that the faster methods of `dict` can find them.
 CREDENTIALS = (b"Authorization", b"Cookie")
 NEVER_SENT = (
     b"If-Match",
@@ -83,9 +83,9 @@ NEVER_SENT = (
 )
 
 PROXY_HEADER = "Proxy-Authorization"
-# The meta key under which Scrapy's HttpProxyMiddleware stores the proxy for which it has made the
-# Proxy-Authorization header. If the request has a different proxy later, the middleware drops the
-# header.
+# Scrapy's HttpProxyMiddleware stores a proxy under this meta key when it sets the
+# Proxy-Authorization header for this proxy. If the request later has a different proxy, the
+# middleware drops the header.
 AUTHORISED = "_auth_proxy"
 
 _NAMES = {
@@ -112,8 +112,8 @@ _NAMES = {
 _FAILURES: dict[str, Failure] = {}
 for _failure, _names in _NAMES.items():
     _FAILURES.update(dict.fromkeys(_names.split(), _failure))
-# If the download of a page ends in one of these three failures, Scrapy passes this exception to the
-# errback of the page. Up to Scrapy 2.14, these exceptions are classes of Twisted.
+# The exceptions that Scrapy passes to the errback of a page whose download ends in one of these
+# failures. Up to Scrapy 2.14, they are exceptions of Twisted.
 _SCRAPYS: dict[Failure, type[Exception]] = {
     Failure.DNS: getattr(exceptions, "CannotResolveHostError", twisted_errors.DNSLookupError),
     Failure.REFUSED: getattr(
@@ -144,7 +144,7 @@ _NO_PROTOCOL = "no application protocol"
 # them, the download handler could not connect to the proxy.
 _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
 _AFTER_ACCEPTING = {Failure.TLS, Failure.RESET}
-_MOST_CAUSES = 10  # In a chain of exceptions (`__cause__`), only the first 10 are examined.
+_MOST_CAUSES = 10  # The greatest number of exceptions to examine in a `__cause__` chain.
 _DETAIL_CHARS = 1000
 # The reply codes of FTP servers that did not accept a login. RFC 959 4.2.2 defines only 530. Some
 # servers send 430 for a wrong user or password.
@@ -163,8 +163,8 @@ class Exchange:
 
     Args:
         robots_request: the request.
-        most_bytes: the download stops when the body has more bytes than this number. With -1, it
-            stops as soon as the headers have arrived.
+        most_bytes: the download stops when the body has more bytes than this number. -1 means that
+            it stops as soon as the headers have arrived.
         secs_left: the time in seconds that the download handler may spend on the request.
         limit: the value of `download_maxsize` when the request is sent; 0 for no limit.
     """
@@ -184,9 +184,11 @@ class Exchange:
         self.headers = Headers()  # the headers of the response, unchanged
         self.secs_left = secs_left
         self.error: BaseException | None = None  # the exception of the handler or of a middleware
-        # A description of `error` if a bug in a middleware has raised it (`fault_in`); else "".
+        # If a bug in a middleware has raised `error`, a description of it (`fault_in`); otherwise
+        # "".
         self.fault = ""
-        # True if `goes_on` is certainly called when the headers and each piece of the body arrive.
+        # True if Scrapy certainly sends the signals `headers_received` and `bytes_received` for
+        # this request. They cause the calls of `goes_on`.
         self.gets_signals = False
         self._most_bytes = most_bytes
         self._limit = limit
@@ -203,8 +205,8 @@ class Exchange:
         self.stopped = False
         # The response, without its header Content-Encoding (see `keep_response`).
         self.response: Response | None = None
-        # The exception of the download handler. In contrast, `error` may be an exception of a
-        # middleware.
+        # The exception of the download handler, or None. In contrast, `error` may also be an
+        # exception of a middleware.
         self._download_error: BaseException | None = None
         self._received = 0  # the number of bytes of the body
 
@@ -212,12 +214,11 @@ class Exchange:
         """Send `request` to its download handler; keep the response, and return it.
 
         The download is cancelled after `secs_left` plus GRACE_SECS seconds, because some handlers
-        ignore `download_timeout`. This time begins when the handler gets the request, so the time
-        in the downloader's queue does not count.
+        ignore `download_timeout`. The time in the downloader's queue does not count.
 
         If the handler raises asyncio's CancelledError, this method raises Twisted's CancelledError
-        instead. Asyncio's class is not a subclass of `Exception`, so Scrapy would not handle it,
-        and the request would never end.
+        instead. Scrapy does not handle asyncio's CancelledError, which is not a subclass of
+        `Exception`. The request would then never end.
 
         Args:
             send: passes a request to its download handler.
@@ -289,9 +290,10 @@ class Exchange:
     def flag_unknown_length(self) -> None:
         """Add the flag "partial" to the response if no header marks the end of its body.
 
-        The end is marked by Content-Length or by "Transfer-Encoding: chunked" (RFC 9112 6.3). Do
-        not call this method for a response of Scrapy's default download handler. That handler adds
-        the flag itself, and removes these headers.
+        The end is marked by Content-Length or by "Transfer-Encoding: chunked" (RFC 9112 6.3).
+
+        Scrapy's default download handler adds the flag itself, and removes these headers from its
+        responses. So do not call this method for its responses.
         """
         response = self.response
         if response is None or response.status in _WITHOUT_BODY or response.protocol in HTTP2:
@@ -361,7 +363,7 @@ class Exchange:
         """
         if self.denied_login:
             return failed(Failure.LOGIN, self.denied_login)
-        # The reply is a response of the server, so the outcome has no `failure`.
+        # The server has answered, so the outcome has no `failure`.
         outcome: Outcome = Unreachable(self.ftp_reply)
         if self.response is not None:
             outcome = self.outcome(self.response, url, settings)
@@ -370,10 +372,10 @@ class Exchange:
     def fault_in(self, error: BaseException) -> str:
         """Return a description of `error` if it comes from a bug in a middleware, or "".
 
-        Three kinds of exceptions are not bugs: the exception of the download handler, an
+        Three kinds of exceptions are not bugs: an exception of the download handler, an
         `IgnoreRequest`, and the download errors of Scrapy and Twisted, which a middleware may raise
-        on purpose. But a built-in exception, such as Python's TimeoutError, comes from a call that
-        the middleware has made itself, so it counts as a bug.
+        on purpose. A built-in exception of Python, such as TimeoutError, is a bug if the download
+        handler has not raised it.
         """
         if error is self._download_error or isinstance(error, IgnoreRequest):
             return ""
@@ -385,8 +387,8 @@ class Exchange:
     def outcome(self, response: Response, url: str, settings: GbotSettings) -> Outcome:
         """Return the outcome of a fetch that ended with `response`.
 
-        A body that is truncated or cannot be decoded makes the fetch fail only if the status is
-        2xx, because the outcome does not depend on the body of other responses.
+        If the status is 2xx, and the body is truncated or cannot be decoded, the fetch has failed.
+        For any other status, the outcome does not depend on the body.
 
         Args:
             response: the response to the last request of the fetch. It is not a redirect.
@@ -404,8 +406,8 @@ class Exchange:
             lost = failed(Failure.TRUNCATED)
         if lost is not None and response.status in BODY_DECIDES:
             return lost
-        # The headers by which `outcome_of` recognises the page of a bot wall, or a web page that
-        # the server has sent in place of a robots.txt.
+        # Servers may send a web page in place of a robots.txt, for example the page of a bot wall.
+        # `outcome_of` recognises these pages by the following headers.
         decisive = {
             name: (response.headers.get(name) or b"").decode("latin-1")
             for name in (*HEADERS, "content-type")
@@ -451,21 +453,20 @@ class Exchange:
             _listed(self.headers, "Content-Encoding"),
             max_bytes,
             whole=not self.stopped,
-            # The flag "partial" means that the body ended with the connection, and no header marked
-            # its end. So if the body is empty, the connection may have broken before the first
-            # byte.
+            # The flag "partial" means that no header marks the end of the body. So if the body is
+            # empty, the connection may have broken before the first byte.
             may_be_empty="partial" not in response.flags,
         )
 
     def _lacks_declared_body(self, response: Response) -> bool:
         """Whether the body is empty, though its Content-Length is greater than 0.
 
-        In HTTP/2, such a response is malformed (RFC 9113 8.1.1). But the library h2 compares the
-        lengths only when a DATA frame arrives, and a response may end without one. A response that
-        a middleware returns, for example from a cache, may be a copy of such a response.
+        Only two kinds of responses are examined. In a response over HTTP/2, the library h2 does not
+        notice the mistake if no DATA frame arrives (RFC 9113 8.1.1). A response that a middleware
+        returns, for example from a cache, may be a copy of such a response.
 
-        A handler for HTTP/1.1 compares the lengths itself. If such a handler also decodes the body,
-        the Content-Length of an empty body may be that of its encoded form.
+        All other responses come from a handler for HTTP/1.1, which compares the lengths itself. If
+        the handler also decodes the body, the Content-Length is the length of the encoded body.
         """
         if response.body or self.stopped or response.status in _WITHOUT_BODY:
             return False
@@ -478,8 +479,8 @@ class Exchange:
 def _ftp_cause(error: BaseException) -> BaseException:
     """Return the exception inside `error` that contains the reply of an FTP server.
 
-    If a server does not accept the login, Twisted puts a failure with the reply into the arguments
-    of another exception. If `error` contains no other exception, return `error`.
+    If a server does not accept the login, Twisted wraps the exception that contains the reply in a
+    different exception. If `error` is not a wrapper, return `error` itself.
     """
     for _ in range(_MOST_CAUSES):
         inside = [arg.value for arg in error.args if isinstance(arg, TwistedFailure)]
@@ -490,13 +491,14 @@ def _ftp_cause(error: BaseException) -> BaseException:
 
 
 def _ftp_reply_in(text: str) -> str:
-    """Return the reply in the message of Twisted's exception, as one line; "" if there is none.
+    """Return an FTP server's reply as one line; "" if `text` contains none.
 
-    The message is the representation of a list with the lines of the reply, each of which may begin
-    with the code.
+    Args:
+        text: the message of a Twisted exception. It is usually the `repr` of a list of lines, such
+            as "['550-No such file', '550 Sorry']". Each line may begin with the code of the reply.
     """
     lines = [text.strip("[]'\"")]
-    # The text is not the representation of a list if it was cut, or if a different download handler
+    # The text is not the `repr` of a list if it was shortened, or if a handler that is not Scrapy's
     # has raised the exception.
     with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         lines = [*map(str, literal_eval(text))]
@@ -522,8 +524,8 @@ def failure_of(error: BaseException, *, proxy: str = "", host: str = "") -> Unre
     Args:
         error: the exception of the download handler or of a middleware.
         proxy: the host and the port of the proxy to which the request was sent; "" without a proxy.
-            With a proxy, a failed name look-up or a refused connection counts as a failure of the
-            proxy.
+            If there is a proxy, and a host name cannot be resolved or a connection is refused, the
+            proxy has failed.
         host: the host of the robots.txt, in the form of `Origin.host`.
     """
     detail = _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS])
@@ -549,15 +551,15 @@ def _failure_in(meanings: Sequence[Failure]) -> Failure:
     """Return the failure that describes an exception best.
 
     Args:
-        meanings: the failures that `_NAMES` assigns to the exception and its causes, the most
-            specific failure first. It is not empty.
+        meanings: the result of `_meanings` for the exception: a list of failures, the most specific
+            failure first. It is not empty.
     """
     first = meanings[0]
     if Failure.PROXY in meanings:
         return Failure.PROXY
-    # If a server accepts the connection, and then sends a TLS alert or closes the connection, some
-    # handlers raise the same exception as for a refused connection. Only the `__cause__` of the
-    # exception shows that there was a connection.
+    # Some handlers raise the same exception if a connection is refused, and if a server first
+    # accepts the connection and then closes it or sends a TLS alert. In the second case, the
+    # exception's `__cause__` has a more specific meaning.
     if first is Failure.REFUSED:
         return next(filter(_AFTER_ACCEPTING.__contains__, meanings), first)
     return first
@@ -580,16 +582,17 @@ def error_of(failure: Failure | None, why: str) -> Exception | None:
 def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
     """Yield the failures that `_NAMES` assigns to an exception and its causes.
 
-    The most specific failure comes first. If several exceptions have ended a response, Twisted
-    raises a new exception, whose attribute `reasons` is a list of these exceptions. So the
-    exceptions in `reasons` come first, then the exception itself, then its cause. Each item of
-    `reasons` is a Twisted `Failure`. The value of a `Failure` may be a text instead of an
-    exception.
+    The most specific failure comes first.
+
+    If several exceptions have ended a response, Twisted raises a new exception with a list of them,
+    `reasons`. The failures for the items of this list come first. Then follow the failure for the
+    exception itself and the failure for its cause. Each item of `reasons` is a
+    `twisted.python.failure.Failure`, which may contain a text instead of an exception.
 
     Args:
         error: the exception. For a text or None, nothing is yielded.
-        depth: at most this number of exceptions is examined in the chain that begins with `error`
-            and goes on with its `__cause__`.
+        depth: the greatest number of exceptions to examine, from `error` on to its `__cause__`, the
+            `__cause__` of that exception, and so on.
     """
     if error is None or not depth:
         return
@@ -604,9 +607,9 @@ def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
             if name in _FAILURES:
                 yield _FAILURES[name]
     cause = getattr(error, "__cause__", None)
-    # The exceptions of httpcore2 have no `__cause__`, but their `__context__` is their cause. The
-    # `__context__` of `error` itself is ignored, because `error` may have been raised while an
-    # unrelated exception was being handled.
+    # The exceptions of httpcore2 have their cause in `__context__` and not in `__cause__`. But the
+    # `__context__` of `error` itself may be an unrelated exception that was being handled when
+    # `error` was raised, so it is ignored.
     if cause is None and depth < _MOST_CAUSES:
         cause = getattr(error, "__context__", None)
     yield from _meanings(cause, depth - 1)

@@ -69,19 +69,18 @@ from .private_hosts import leads_inside
 PRIORITY = 1000
 
 # At most MOST_UNDER_WAY robots.txt files are fetched at the same time. They do not count against
-# CONCURRENT_REQUESTS. Each fetch needs a socket, so the number is a quarter of the files that the
-# process may have open (`ulimit -n`), but at least FEWEST_SOCKETS and at most MOST_SOCKETS. For
-# example, with 4,096 files the number is 1,024. Windows does not report how many files a process
-# may have open, so the number is FEWEST_SOCKETS there.
+# CONCURRENT_REQUESTS. Each fetch needs a socket, and the operating system limits the files and
+# sockets of a process (`ulimit -n`). So MOST_UNDER_WAY is a quarter of this limit, but at least
+# FEWEST_SOCKETS and at most MOST_SOCKETS. For example, it is 1,024 with a limit of 4,096. Windows
+# does not report its limit, so the number is FEWEST_SOCKETS there.
 FEWEST_SOCKETS = 256
 MOST_SOCKETS = 2048
 MOST_UNDER_WAY = min(
     MOST_SOCKETS, max(FEWEST_SOCKETS, getattr(os, "sysconf", lambda _: 0)("SC_OPEN_MAX") // 4)
 )
 
-# If the body of a response has more bytes than this number, it is decoded and examined in a thread,
-# because that may take milliseconds. A call in the thread takes longer than most bodies. A body
-# that is still encoded becomes several times as long.
+# If the body of a response has more bytes than this number, a thread decodes and parses it, because
+# that may take milliseconds.
 _READ_IN_THREAD_BYTES = 32 * 2**10
 _READ_ENCODED_IN_THREAD_BYTES = 8 * 2**10
 
@@ -89,8 +88,8 @@ _READ_ENCODED_IN_THREAD_BYTES = 8 * 2**10
 # server does not accept the anonymous login, the login of the project (FTP_USER) is used.
 _ANONYMOUS = {"ftp_user": "anonymous", "ftp_password": "guest"}
 
-# The meta keys of a request for a robots.txt. Because of them, Scrapy's own middlewares neither
-# change, drop nor store the response, and add nothing to the request.
+# The meta keys of a request for a robots.txt. They make Scrapy's own middlewares leave the request
+# and its response alone: the middlewares do not redirect, retry, cache or drop them.
 _OWN_META = {
     "allow_offsite": True,
     "dont_cache": True,
@@ -107,10 +106,10 @@ _OWN_META = {
     "handle_httpstatus_all": True,
 }
 
-# The headers that the plugin sets. Usually there are none, and Scrapy sets Accept-Encoding. If the
-# plugin changed the value of Accept-Encoding, scrapy-zyte-api would log a warning. But before
-# version 2.18, Scrapy may offer the coding zstd, which this plugin cannot decode with these
-# versions. In this case the plugin sets Accept-Encoding to a value without zstd.
+# The headers that the plugin sets. Usually there are none. But before version 2.18, Scrapy's
+# Accept-Encoding header may contain the coding zstd, which this plugin cannot decode with these
+# versions of Scrapy. Then the plugin sets Accept-Encoding itself. In all other cases it leaves the
+# header unchanged, because scrapy-zyte-api logs a warning about a changed header.
 _HEADERS: dict[str, bytes] = {}
 if version_info < (2, 18) and b"zstd" in ACCEPTED_ENCODINGS:
     _HEADERS["Accept-Encoding"] = b"gzip, deflate"
@@ -141,7 +140,7 @@ class Fetcher:
         self._sees_downloads: bool | None = None
         self._private_redirects = 0
         self._has_warned_of_limit = False
-        # The classes of the exceptions of middlewares that were logged. Only the first exception of
+        # The classes of the middlewares' exceptions that were logged. Only the first exception of
         # each class is logged.
         self._logged_faults: set[type] = set()
 
@@ -180,9 +179,9 @@ class Fetcher:
 
         Args:
             origin: the origin of the robots.txt.
-            request: the request for a page that needs the robots.txt; None if there is none. From
-                this request, the meta keys in `GBOT_ROBOTS_META_KEYS` ("proxy", for example) and
-                the credentials for a proxy are copied to the request for the robots.txt.
+            request: the request for a page that needs the robots.txt; None if there is none. Its
+                meta keys in `GBOT_ROBOTS_META_KEYS` (for example "proxy") and its credentials for a
+                proxy are copied to the request for the robots.txt.
         """
         secs_left = self._settings.timeout_secs
         trail = [origin.robots_url]
@@ -286,14 +285,14 @@ class Fetcher:
         1. An FTP server does not accept the anonymous login. The second request uses the login of
            the project.
         2. The headers arrive, but the body does not arrive completely. Then the download handler
-           raises an exception, and the status is lost. The second request stops as soon as the
-           headers have arrived. If the status is not 2xx, the outcome does not depend on the body
-           (Google's page, "HTTP status codes"). The second request takes at most half of
-           `secs_left`, so that a chain of redirects with such bodies comes to an end.
-        3. The Content-Length is greater than the limit MOST_DOWNLOADED, and the download handler
-           has cancelled the download before this plugin could remove the limit. The second request
-           has no limit, because the `Exchange` stops the download. It is sent only if the plugin
-           will certainly get the signals of the download, which the `Exchange` needs to stop it.
+           raises an exception that does not contain the status. The second request stops as soon as
+           the headers have arrived. If its status is not 2xx, the body is not needed (Google's
+           page, "HTTP status codes"). It takes at most half of `secs_left`, so that a chain of
+           redirects with incomplete bodies comes to an end.
+        3. The Content-Length is greater than MOST_DOWNLOADED, and the download handler has
+           cancelled the download. The second request has no limit, because the `Exchange` stops the
+           download. For that it needs the signals of the download. If the plugin might not get
+           them, the request is not sent.
         """
         send = partial(self._send, url, origin, request)
         exchange = await send(secs_left, self._settings.max_bytes)
@@ -348,8 +347,7 @@ class Fetcher:
             LISTENER: exchange,
         }
         robots_request.meta.update(own_meta)
-        # The constructor cannot call `around_sending`, because the crawl has no downloader yet when
-        # the fetcher is made.
+        # This is done here and not in `__init__`, because the crawl has no downloader at that time.
         if self._sees_downloads is None:
             self._sees_downloads = around_sending(self._crawler, self._send_now)
         await maybe_deferred_to_future(self._places.acquire())
@@ -370,8 +368,8 @@ class Fetcher:
                     exchange.flag_unknown_length()
         except (Exception, asyncio.CancelledError) as error:
             is_cancelled = isinstance(error, (CancelledError, asyncio.CancelledError))
-            # While the crawl closes, the plugin cancels its fetches. At any other time, only this
-            # download was cancelled, and a cancelled download counts as a failed fetch.
+            # While the crawl closes, the plugin cancels its fetches on purpose. At any other time,
+            # a cancelled download is a failed fetch.
             if is_cancelled and is_closing(self._crawler):
                 raise
             exchange.error = error
@@ -391,7 +389,10 @@ class Fetcher:
         return exchange
 
     def _log_fault(self, exchange: Exchange, url: str) -> None:
-        """Log the exception of a downloader middleware, if it is the first one of its class."""
+        """Log the exception of a downloader middleware.
+
+        If an exception of the same class was logged before, do nothing.
+        """
         kind = type(exchange.error)
         if exchange.fault and kind not in self._logged_faults:
             self._logged_faults.add(kind)
@@ -436,10 +437,12 @@ class Fetcher:
     def _set_credentials(self, robots_request: Request, *, at_home: bool) -> None:
         """Set the credentials in the headers of a request for a robots.txt.
 
-        If `at_home` is true, the request keeps its own credentials. A request without credentials
-        gets the credentials from Scrapy's HTTPAUTH settings. Each header in CREDENTIALS and
-        NEVER_SENT that must have no value is set to an empty list, so that no middleware adds the
-        header. The `Exchange` of the request removes the empty headers before it sends the request.
+        If `at_home` is true, the request keeps its own credentials. If it has none, it gets the
+        credentials of Scrapy's HTTPAUTH settings.
+
+        All headers in CREDENTIALS and NEVER_SENT that still have no value are set to an empty list,
+        so that no middleware adds them. The `Exchange` removes the empty headers before the request
+        is sent.
 
         Args:
             robots_request: the request. Its headers are changed.
@@ -468,9 +471,10 @@ class Fetcher:
         second = self._connections.second(request)
         if second is not None:
             send = second.download_request
-            # The second download handler (`RobotsConnections`) always sends a signal when the
-            # headers arrive. But it sends the signal only after it has compared the Content-Length
-            # with the limit `download_maxsize`.
+            # The second download handler (`RobotsConnections`) always sends the signals of the
+            # download, and the plugin gets them if its method is in place (`is_on_top`). But if the
+            # Content-Length exceeds `download_maxsize`, the handler cancels the download before the
+            # first signal.
             exchange.gets_signals = self._overhearing.is_on_top
         return await exchange.sent(send, request)
 

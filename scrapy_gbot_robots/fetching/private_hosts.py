@@ -3,12 +3,12 @@
 For example, the hosts "localhost", "10.0.0.1" and "printer.local" are private. A public site should
 not be able to send a crawl to a private host.
 
-`is_private` examines only the text of a host. `leads_inside` also looks up the IP addresses of a
-domain name, and is used with `GBOT_ROBOTS_DENY_PRIVATE`. `leads_inside` uses the resolver of the
-reactor, because connections use the same resolver. Scrapy's default resolver caches its results, so
-the connection is made to the address that was examined. Warning: with a resolver that does not
-cache, or without a reactor, the name may resolve to a different address when the connection is made
-(DNS rebinding).
+`is_private` examines only the text of a host. With `GBOT_ROBOTS_DENY_PRIVATE`, `leads_inside` also
+looks up the IP addresses of a domain name. It uses the resolver of the reactor. Scrapy's default
+resolver caches its results, so the later connection is made to the address that was checked.
+
+Warning: with a resolver that does not cache, or without a reactor, the name may resolve to a
+different address when the connection is made (DNS rebinding).
 
 Sources: the IANA registries of special-purpose addresses, as implemented by the standard library's
 `ipaddress`; for names RFC 6761 (localhost), RFC 6762 (local), RFC 8375 (home.arpa) and ICANN's
@@ -125,8 +125,8 @@ async def leads_inside(url: str, found_at: str) -> bool:
     """Whether `url` leads from a public host to a private address.
 
     The result is False if `found_at` is itself on a private host, or if both URLs have the same
-    host. It is also False if the host of `url` does not resolve, because then only a proxy that
-    resolves names itself could make a connection.
+    host. It is also False if the host of `url` does not resolve. Then the crawl could reach the
+    host only through a proxy that resolves names itself.
 
     Args:
         url: an http, https or ftp URL.
