@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..core.named_user_agent import NamedUserAgent, checked_url, verdict_on
+from ..core.named_user_agent import NamedUserAgent, checked_url, hints_on, verdict_on
 from ..core.urls import Origin, shown
 from ..counts import plural
 from .check import Check, show_line
@@ -77,6 +77,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     expectations = [*_expectations(options.expectations, robots)]
     if not expectations:
         raise CommandError(f"{options.expectations}: it contains no expectation")
+    _note_misspelt(expectations, options.expectations, err)
     if not isinstance(robots, RobotsFile) and robots.is_denied:
         _require_choice(robots, world)
     robotstxt = world.parse(robots.body)
@@ -109,6 +110,17 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     counted = plural(len(expectations), "expectation")
     out.say((robots.where, "strong"), f": {counted}, ", ending)
     return FOUND if failed else FINE
+
+
+def _note_misspelt(expectations: Iterable[Expectation], where: str, err: Terminal) -> None:
+    """Write a note for the first line with each name that is probably a misspelt known crawler."""
+    lines: dict[str, int] = {}
+    for expectation in expectations:
+        if expectation.named_user_agent is not None:
+            lines.setdefault(expectation.named_user_agent.name, expectation.line)
+    for name, line in lines.items():
+        for hint in hints_on([name]):
+            err.say((f"note: {where}:{line}: {hint}", "warning"))
 
 
 def _require_choice(robots: RobotsState, world: World) -> None:

@@ -302,3 +302,15 @@ def did_you_mean(name: str) -> str:
     if is_known(name) or not meant:
         return ""
     return f"; did you mean {' or '.join(meant)}?"
+
+
+def did_you_misspell(name: str) -> str:
+    """Return a hint that names the known crawler whose name looks most like `name`.
+
+    The hint has the same form as a hint of `did_you_mean`. For "Gogglebot" it is
+    "; did you mean Googlebot?". If `name` looks like no known name, or is one itself, return "".
+    """
+    if is_known(name) or len(name) > 2 * _LONGEST:
+        return ""
+    nearest = get_close_matches(name.lower(), _REAL, n=1, cutoff=_ALIKE)
+    return f"; did you mean {_REAL[nearest[0]]}?" if nearest else ""

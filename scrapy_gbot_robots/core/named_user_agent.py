@@ -18,7 +18,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from .crawlers import UserAgent, agents_heeded, cut_token, is_browser_like
-from .known_crawlers import did_you_mean, is_known, well_known
+from .known_crawlers import did_you_mean, did_you_misspell, is_known, well_known
 from .robots import RobotsTxt, groups_of
 from .urls import ROBOTS_PATH, Origin, origin_of_robots_txt, shown
 from .verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
@@ -107,7 +107,7 @@ def names_in(text: str) -> list[str]:
 def hints_on(names: Iterable[str]) -> Iterator[str]:
     """Yield a hint for each name that is probably a wrong name of a known crawler."""
     for name in names:
-        hint = did_you_mean(name)
+        hint = did_you_mean(name) or did_you_misspell(name)
         if hint:
             yield f'no known crawler is called "{name}"{hint}'
 

@@ -60,6 +60,16 @@ def test_either_may_be_stdin(files: Path, expectations: str, robots: str, stdin:
     assert ended == (0, f"{robots}: 7 expectations, all met\n", "")
 
 
+def test_probably_misspelt_crawler_is_noted_once(files: Path) -> None:
+    expected = b"allow mybot /a\nallow Google-Bot /a\ndeny Gogglebot /b\ndeny Gogglebot /b\n"
+    ended = run_here("test", "-", "--robots", "robots.txt", cwd=files, stdin=expected)
+    assert (ended.status, ended.err) == (
+        0,
+        'note: -:2: no known crawler is called "Google-Bot"; did you mean Googlebot?\n'
+        'note: -:3: no known crawler is called "Gogglebot"; did you mean Googlebot?\n',
+    )
+
+
 def test_what_is_not_met_is_shown_with_the_line_that_decides(files: Path) -> None:
     more = "allow Googlebot /a\nallow Googlebot /g/1\nsitemap https://a.example/t.xml\n"
     (files / "more.txt").write_text(more)

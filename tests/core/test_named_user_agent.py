@@ -94,6 +94,23 @@ def test_name_like_that_of_a_known_crawler_gets_a_hint() -> None:
     assert hint == 'no known crawler is called "GPT-Bot"; did you mean GPTBot?'
 
 
+@table(
+    "name, meant",
+    ("Gogglebot", "Googlebot"),
+    ("Bingbott", "Bingbot"),
+    ("claudbot", "ClaudeBot"),
+    ("Googlebot-Imgae", "Googlebot-Image"),
+    ("mybot", None),
+    ("examplebot", None),
+    ("shopbot", None),
+    ("GPTBot", None),
+    ("a" * 5_000 + "bot", None),
+)
+def test_misspelt_name_of_a_known_crawler_gets_a_hint(name: str, meant: str | None) -> None:
+    hint = f'no known crawler is called "{name}"; did you mean {meant}?'
+    assert [*named_user_agent.hints_on([name])] == ([hint] if meant else [])
+
+
 def test_text_that_is_neither_url_nor_path_cannot_be_asked_about() -> None:
     assert named_user_agent.checked_url("/a", has_robots=True) == "/a"
     assert (
