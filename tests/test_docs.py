@@ -27,6 +27,7 @@ import scrapy
 from scrapy import Spider
 
 from scrapy_gbot_robots import GbotRobotsTxtMiddleware, signals
+from scrapy_gbot_robots.core.known_crawlers import KNOWN_CRAWLERS
 
 from .support.crawls import Pages, crawl, errors, in_reactor, pages, stats
 from .support.documentation import HOME, PAGES, Block, blocks, text_of
@@ -117,6 +118,16 @@ def test_every_room_is_in_the_architectures_table_of_rooms() -> None:
     table = text_of("ARCHITECTURE.md").partition("| room | its job |")[2].partition("\n\n")[0]
     rows = "".join(re.findall(r"^\| ([^|]+) \|", table, re.MULTILINE))
     assert set(re.findall(r"`(\w+)`", rows)) == set(DOORS)
+
+
+def test_site_owners_find_the_names_of_all_crawlers_by_purpose() -> None:
+    listed: dict[str, list[str]] = {}
+    for known in KNOWN_CRAWLERS:
+        listed.setdefault(known.purpose, []).append(known.tokens[0])
+    _, _, section = text_of("docs/site-owners.md").partition("### Which names are there?")
+    table = section.partition("\n## ")[0]
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| ([^|]+) \|$", table, re.MULTILINE)
+    assert {purpose: names.split(", ") for purpose, names in rows[1:]} == listed
 
 
 def documented_stats() -> re.Pattern[str]:

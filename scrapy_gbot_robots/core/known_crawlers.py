@@ -36,6 +36,7 @@ _CRAWLERS = {
         "Googlebot": "Google",
         "Googlebot-Image": "Google",
         "Googlebot-News": "Google",
+        "Storebot-Google": "Google",
         "Bingbot": "Microsoft",
         "Applebot": "Apple",
         "DuckDuckBot": "DuckDuckGo",
@@ -80,11 +81,14 @@ _CRAWLERS = {
         "Google-Agent": "Google",
         "Google-GeminiNotebook": "Google",
     },
-    "ads": {  # Operators check the pages of advertisements, or improve products for advertisers.
+    "ads": {  # Operators choose or check advertisements, or improve products for advertisers.
+        "AdsBot-Google": "Google",
+        "Mediapartners-Google": "Google",
         "OAI-AdsBot": "OpenAI",
         "meta-externalads": "Meta",
     },
     "data": {  # These crawlers collect pages for link indexes, archives, research or customers.
+        "GoogleOther": "Google",
         "AhrefsBot": "Ahrefs",
         "SemrushBot": "Semrush",
         "MJ12bot": "Majestic",
@@ -167,9 +171,9 @@ _DISOBEDIENT = {
 # robots.txt. Cloudflare only states that its crawler obeys by default.
 _UNSTATED = {"Bytespider", "OAI-AdsBot", "CloudflareBrowserRenderingCrawler", "LinkedInBot"}
 # These crawlers are not in `SEARCH_ENGINES`, because sites often shut them out on purpose.
-# Googlebot-Image and Googlebot-News index only images or news. A large hosting company shuts out
-# PetalBot by default.
-_LEFT_OUT = {"Googlebot-Image", "Googlebot-News", "PetalBot"}
+# Googlebot-Image, Googlebot-News and Storebot-Google index only images, news or products. A large
+# hosting company shuts out PetalBot by default.
+_LEFT_OUT = {"Googlebot-Image", "Googlebot-News", "Storebot-Google", "PetalBot"}
 PURPOSES = tuple(_CRAWLERS)
 
 
@@ -230,7 +234,12 @@ def _letters(name: str) -> str:
 
 
 def _product(name: str) -> str:
-    """Return the product to which a crawler belongs, such as "claude" for Claude-User."""
+    """Return the product to which a crawler belongs, such as "claude" for Claude-User.
+
+    For AdsBot-Google, the result is "google", because "ads" is a word that means many things.
+    """
+    if name.endswith("-Google"):
+        return "google"
     return name.partition("-")[0].lower().removesuffix("bot").removesuffix("spider")
 
 

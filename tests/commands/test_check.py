@@ -503,20 +503,31 @@ def test_crawlers_are_forbidden_by_their_own_lines(home: Path) -> None:
         assert all(row["allowed"] == (row["line"] is None) for row in found.values())
 
 
+def test_crawlers_of_google_for_ads_ignore_the_group_for_all(home: Path) -> None:
+    rows = {row["crawler"]: row for row in map(json.loads, asked("/all", home, "--json"))}
+    for name, is_allowed in (
+        ("AdsBot-Google", True),
+        ("Mediapartners-Google", True),
+        ("GoogleOther", False),
+        ("Storebot-Google", False),
+    ):
+        assert rows[name]["allowed"] == is_allowed
+
+
 def test_one_table_has_every_crawler_and_what_it_is_for(home: Path) -> None:
     title, *rows, last = asked("/", home)
     names = [(known.tokens[0], known.purpose) for known in KNOWN_CRAWLERS]
     assert [(row.split()[0], re.split("  +", row)[2]) for row in rows] == names
     gap = title.index("may fetch it") - 2
     assert {row.index("  ", gap) for row in rows} == {gap}
-    assert last.startswith("robots.txt: 2 of 48 crawlers may not fetch it")
+    assert last.startswith("robots.txt: 2 of 52 crawlers may not fetch it")
 
 
 @pytest.mark.parametrize(("only", "number"), [("no", 2), ("yes", len(KNOWN_CRAWLERS) - 2)])
 def test_only_those_who_may_or_may_not_are_shown(only: str, number: int, home: Path) -> None:
     _, *rows, last = asked("/", home, "--only", only)
     assert [re.split("  +", row)[3] for row in rows] == [only] * number
-    assert last.startswith("robots.txt: 2 of 48 crawlers may not fetch it")
+    assert last.startswith("robots.txt: 2 of 52 crawlers may not fetch it")
     assert len(asked("/", home, "--only", only, "--json")) == number
 
 
@@ -536,6 +547,10 @@ def test_crawler_that_may_ignore_its_refusal_is_marked(home: Path) -> None:
     ("MistralAI-Training", "AI training", True, False),
     ("meta-webindexer", "AI answers", True, True),
     ("meta-externalads", "ads", True, True),
+    ("Storebot-Google", "search", True, False),
+    ("GoogleOther", "data", True, False),
+    ("AdsBot-Google", "ads", True, False),
+    ("Mediapartners-Google", "ads", True, False),
     ("OAI-AdsBot", "ads", None, True),
     ("CloudflareBrowserRenderingCrawler", "data", None, False),
     ("Google-Agent", "user-triggered", False, True),

@@ -187,7 +187,7 @@ user-agent: *<br>Disallow: /a<br>    no user agent    ; write one directive a li
 user-agent: *bot    no user agent
 user-agent:    no user agent
 user-agent: GPT-Bot    name of no crawler    ; did you mean GPTBot?
-user-agent: Google    name of no crawler    Googlebot or Googlebot-Image or Googlebot-News or Google-Ext
+user-agent: Google    name of no crawler    Googlebot or Googlebot-Image or Googlebot-News or Storebot-Google or Google-Ext
 user-agent: ChatGPT    name of no crawler    ; did you mean ChatGPT-User?
 user-agent: claude    name of no crawler    mean Claude-SearchBot or ClaudeBot or Claude-User?
 user-agent: Bing    name of no crawler    ; did you mean Bingbot?

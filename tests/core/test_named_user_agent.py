@@ -103,6 +103,8 @@ def test_name_like_that_of_a_known_crawler_gets_a_hint() -> None:
     ("mybot", None),
     ("examplebot", None),
     ("shopbot", None),
+    ("ads", None),
+    ("store", None),
     ("GPTBot", None),
     ("a" * 5_000 + "bot", None),
 )
