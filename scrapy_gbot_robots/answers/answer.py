@@ -29,6 +29,7 @@ from ..policy.verdicts import agreed
 
 if TYPE_CHECKING:
     from ..core.preferences import Preferences
+    from ..fetching.fetcher import Way
 
 MOST_BYTES = 128 * 2**20  # The cached answers together take at most this many bytes of memory.
 # If a bug in this plugin ends the look-up of an answer, the next look-up begins after this number
@@ -152,6 +153,7 @@ class CachedAnswer(Answer):
         "ask_at",
         "bars_for_now",
         "counted_weight",
+        "failed_way",
         "given_at",
         "monotonic_ask_at",
         "monotonic_given_at",
@@ -201,6 +203,9 @@ class CachedAnswer(Answer):
         # The SHA-256 of the robots.txt in hexadecimal digits; None if there is no file, or if no
         # setting needs the SHA-256.
         self.robots_sha256: str | None = None
+        # The way of the request for the robots.txt (`fetcher.way_of`) if this process has made the
+        # request, and it has just failed; None in all other cases.
+        self.failed_way: Way | None = None
         self.weight = _BYTES_EACH  # roughly how many bytes of memory the answer takes
         self.counted_weight = 0  # the `weight` when this answer was put into the cache
         if before is not None:

@@ -36,7 +36,7 @@ from twisted.internet.defer import CancelledError
 from ..concurrency import Background, pause, run_in_thread
 from ..core.crawlers import UserAgent
 from ..core.urls import Origin
-from ..fetching.fetcher import Fetcher
+from ..fetching.fetcher import Fetcher, Way, way_of
 from ..policy.outages import Entry, decide, is_to_be_confirmed, lacks_a_part, renew
 from ..policy.outcome import Failure, failed, is_for_this_process
 from ..policy.overrides import Override, read_overrides
@@ -203,6 +203,13 @@ class Lookup:
         else:
             self._background.start(self._look_up(pending), then=partial(self._finish, pending))
 
+    def way_of(self, request: Request) -> Way:
+        """Return the way of a robots.txt request that would be made for `request`.
+
+        Two requests have different ways if their proxies differ, for example.
+        """
+        return way_of(request, self._settings.meta_keys)
+
     def need(self, origin: Origin, user_agent: UserAgent) -> None:
         """Make a running look-up of `origin` read the rules for `user_agent`, too."""
         pending = self._pending.get(origin)
@@ -252,11 +259,14 @@ class Lookup:
         Put the answer into the cache, log and count it, and send signals.
         """
         before, settings = _by_robots_txt(pending.before), self._settings
+        has_failed = entry.outage is not None and source is Source.FETCHED
         decision = decide(entry, time.time(), settings.policy)
-        if entry.outage is not None and decision.copy is not None and source is Source.FETCHED:
+        if has_failed and decision.copy is not None:
             source = Source.STORED  # The fetch has failed, so the stored copy decides.
         status = getattr(entry.outage or entry.copy, "status", None)
         answer = CachedAnswer(pending.origin, decision, status, source, before=before)
+        if has_failed:
+            answer.failed_way = self.way_of(pending.request)
         copy = decision.copy
         robotstxt = None
         if copy is not None:

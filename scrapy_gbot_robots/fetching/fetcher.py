@@ -13,9 +13,9 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from scrapy import Request, version_info
 from scrapy.crawler import Crawler
@@ -25,6 +25,7 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import CancelledError, DeferredSemaphore
+from twisted.python.reflect import safe_str
 
 from ..concurrency import run_in_thread, within
 from ..core.urls import Origin, may_resolve, shown
@@ -117,6 +118,8 @@ if version_info < (2, 18) and b"zstd" in ACCEPTED_ENCODINGS:
 # At most this many warnings of one kind are logged, because a broad crawl would log thousands. The
 # stats count all cases.
 MOST_WARNED = 10
+# The way of a robots.txt request (see `way_of`).
+Way: TypeAlias = "tuple[str, ...]"
 _STATUS_ONLY = -1  # With this `most_bytes`, a download stops as soon as the headers have arrived.
 logger = logging.getLogger(__name__)
 
@@ -477,6 +480,24 @@ class Fetcher:
             # first signal.
             exchange.gets_signals = self._overhearing.is_on_top
         return await exchange.sent(send, request)
+
+
+def way_of(request: Request, meta_keys: Iterable[str]) -> Way:
+    """Return the *way* of the robots.txt request that is made for `request`.
+
+    Two requests have the same way if their robots.txt requests have the same proxy, the same
+    credentials for it, and the same values of the other meta keys.
+
+    Args:
+        request: the request for a page.
+        meta_keys: the meta keys in `GBOT_ROBOTS_META_KEYS`.
+    """
+    # The values of some keys cannot be hashed, but all values have a representation.
+    keys = filter(request.meta.__contains__, meta_keys)
+    way = [f"{key}={request.meta[key]!r}" for key in keys]
+    if PROXY_HEADER in request.headers:
+        way.append(safe_str(request.headers[PROXY_HEADER]))
+    return tuple(way)
 
 
 def is_at_home(url: str, origin: Origin) -> bool:

@@ -13,12 +13,13 @@ turns.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from heapq import heappop, heappush
 from itertools import count
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -28,12 +29,18 @@ from ..answers.answer import CachedAnswer
 from ..core.crawlers import UserAgent
 from ..core.urls import Origin
 from ..engine import DownloadSlots, in_progress
+from ..fetching.fetcher import Way
 from ..meta import SITEMAP
 
 # A slot with a delay may have as many requests in its queue as it sends in this time, in seconds.
 AHEAD_SECS = 1.0
 NEVER = float("inf")  # a time that never comes
 _MOST_LOOKED_AT = 1000  # At most this many slots are compared to find one request.
+# To find another way to a robots.txt, about this many of the requests that wait are compared.
+_MOST_ASKERS = 64
+_MOST_WAYS = 64  # At most this many ways of a site that have failed are in memory.
+_TOO_MANY_REQUESTS = 429
+_T = TypeVar("_T")
 
 
 class QueuedRequest(NamedTuple):
@@ -112,6 +119,10 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     # The user agents whose rules the next look-up reads (see `with_needed`).
     user_agents: tuple[UserAgent, ...] = ()
     waiters: tuple[Waiter, ...] = ()  # requests that wait in the downloader
+    # The ways, by proxy for example (`fetcher.way_of`), by which requests for the robots.txt have
+    # failed since the robots.txt is unreachable. The last failure is at the end. The second part of
+    # each pair is True if no response of the server came.
+    failed_ways: tuple[tuple[Way, bool], ...] = ()
     # The number of requests in the lines of the site, and the standing of the site. `Occupancy`
     # adds up these numbers for each standing.
     size: int = 0
@@ -141,6 +152,55 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
         if not firsts:
             return None
         return min(firsts, key=attrgetter("rank")).request
+
+    def note_way(self, answer: CachedAnswer) -> None:
+        """Record the way by which the request for the robots.txt has failed.
+
+        If it has not failed, all ways are forgotten. A 429 is not recorded, because a crawl should
+        not go around it by another proxy.
+        """
+        if not answer.temporary:
+            self.failed_ways = ()
+        elif answer.failed_way is not None and answer.status != _TOO_MANY_REQUESTS:
+            ways = dict(self.failed_ways)
+            ways.pop(answer.failed_way, None)
+            ways[answer.failed_way] = answer.status is None
+            self.failed_ways = tuple(ways.items())[-_MOST_WAYS:]
+
+    def next_asker(self, most_urgent: Request, way_of: Callable[[Request], Way]) -> Request:
+        """Return the request from which the request for the robots.txt takes its proxy.
+
+        This is the most urgent request, unless requests for the robots.txt have failed by its way.
+        Then it is the most urgent request with another way. If all ways have failed, ways with a
+        response of a server come before ways without a response. Among equal ways, the one whose
+        last failure is the oldest comes first. Only some of the requests that wait are compared.
+
+        Args:
+            most_urgent: the most urgent request.
+            way_of: returns the way of a request, `Lookup.way_of`.
+        """
+        if not self.failed_ways:
+            return most_urgent
+        order = {
+            way: (is_silent, number) for number, (way, is_silent) in enumerate(self.failed_ways, 1)
+        }
+
+        def place(request: Request) -> tuple[bool, int]:
+            return order.get(way_of(request), (False, 0))
+
+        return min(self._some_that_wait(), key=place)
+
+    def _some_that_wait(self) -> list[Request]:
+        """Return some of the requests that wait, the most urgent first.
+
+        These are the first ones, and those that came last.
+        """
+        waiters = [waiter.request for waiter in _ends(self.waiters, _MOST_ASKERS)]
+        lines = _ends(self.unready_lines(), _MOST_ASKERS)
+        queued: list[QueuedRequest] = []
+        for line in lines:
+            queued += _ends(line, max(2, _MOST_ASKERS // len(lines)))
+        return waiters + [entry.request for entry in sorted(queued)]
 
 
 @dataclass(slots=True, eq=False)
@@ -388,6 +448,13 @@ def _is_busy(slot: Any, under_way: int, on_the_way: int) -> bool:
     if not slot.delay:
         return False
     return bool((on_the_way + len(slot.queue)) * slot.delay >= AHEAD_SECS)
+
+
+def _ends(items: Sequence[_T], most: int) -> Sequence[_T]:
+    """Return at most `most` of `items`, half of them from the beginning and half from the end."""
+    if len(items) <= most:
+        return items
+    return [*items[: most // 2], *items[-(most // 2) :]]
 
 
 def _add(counts: dict[str, int], key: str, number: int) -> None:

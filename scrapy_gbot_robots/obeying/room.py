@@ -530,9 +530,9 @@ class Room:
     def _seek(self, site: Site, *, has_turn: bool = False) -> bool:
         """Take an answer for `site` from memory, or begin its look-up, or queue it for a look-up.
 
-        The request for the robots.txt takes its proxy and other meta from the most urgent request.
-        If the most urgent request is in the downloader, the look-up begins at once, because pages
-        may wait for this request.
+        The request for the robots.txt takes its proxy and other meta from the most urgent request,
+        or from another one if it has failed that way (`Site.next_asker`). If the most urgent
+        request is in the downloader, the look-up begins at once, because pages may wait for it.
 
         Args:
             site: the site.
@@ -556,7 +556,8 @@ class Room:
             site.asked_at = time.monotonic()
             self._young[site] = None
             then = partial(self._answered, site)
-            self._lookup.look_up(site.origin, site.user_agents, request, then, site.answer)
+            asker = site.next_asker(request, self._lookup.way_of)
+            self._lookup.look_up(site.origin, site.user_agents, asker, then, site.answer)
         else:
             self._queue(site, -request.priority)
         return True
@@ -591,6 +592,7 @@ class Room:
         """
         now = time.monotonic()
         site.answer = answer
+        site.note_way(answer)
         if site.standing is not Standing.OPEN:
             site.waited_before = next(self._numbers)
         self._patience.note(answer, now)

@@ -181,6 +181,53 @@ async def test_proxy_out_of_reach_makes_no_site_gone(scheme: str, proxy: str, wh
     assert refusal.__cause__ is None  # Scrapy's error for a page would speak of the site
 
 
+def by_each(url: str, *proxies: str) -> list[Request]:
+    """Requests for the pages /0, /1 and so on, each through its own proxy, or through none."""
+    metas: list[dict[str, Any]] = [{"proxy": proxy} if proxy else {} for proxy in proxies]
+    return [Request(f"{url}/{number}", meta=meta) for number, meta in enumerate(metas)]
+
+
+DEAD = "http://127.0.0.1:9"
+WAIT = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 20}
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@in_reactor
+async def test_dead_proxy_of_one_page_loses_no_other_page(scheme: str) -> None:
+    site_pages = {"/robots.txt": b"User-agent: *\nDisallow: /3", "*": b"page"}
+    with Site(site_pages, tls=tls_context() if scheme == "https" else None) as site:
+        crawler = await crawl(Pages, WAIT, urls=by_each(site.url(""), DEAD, "", "", "", ""))
+        assert set(pages(crawler).crawled) == {site.url(f"/{number}") for number in (1, 2, 4)}
+        assert site.paths().count("/robots.txt") == 1
+    assert stats(crawler)["robotstxt/request_count"] == 2
+    assert set(pages(crawler).refused) == {site.url("/0"), site.url("/3")}
+
+
+@table(
+    "answer",
+    row("squid-cannot-connect", Reply(503, b"", {"X-Squid-Error": "ERR_CONNECT_FAIL 111"})),
+    row("tinyproxy-cannot-connect", Reply(500, b"Unable to connect", {"Server": "tinyproxy"})),
+    row("login", Reply(407, b"")),
+)
+@in_reactor
+async def test_proxy_with_an_error_of_its_own_loses_no_page_of_another(answer: Reply) -> None:
+    with Site({"*": answer}) as ill, Proxy({"*": b"", "http://far.example/1": b"page"}) as well:
+        well.pages["http://far.example/robots.txt"] = RULES
+        requests = by_each("http://far.example", ill.url(""), well.with_credentials())
+        crawler = await crawl(Pages, WAIT, urls=requests)
+        assert pages(crawler).crawled["http://far.example/1"].body == b"page"
+        assert ill.paths().count("http://far.example/robots.txt") == 1
+
+
+@in_reactor
+async def test_other_login_for_the_same_proxy_is_another_way() -> None:
+    with Proxy({"*": b"page", "http://far.example/robots.txt": RULES}) as proxy:
+        wrong = proxy.url("").replace("//", "//me:wrong@")
+        requests = by_each("http://far.example", wrong, proxy.with_credentials())
+        crawler = await crawl(Pages, WAIT, urls=requests)
+        assert pages(crawler).crawled["http://far.example/1"].body == b"page"
+
+
 @in_reactor
 async def test_credentials_are_never_logged_or_told(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)

@@ -115,6 +115,9 @@ class World:
         self.requests.append(request)
         self.order.append(host)
 
+    def way_of(self, request: Request) -> tuple[str, ...]:
+        return (str(request.meta.get("proxy")),)
+
     def need(self, origin: Origin, user_agent: object) -> None:
         """Do nothing, because the answers in these tests contain the rules of all user agents."""
 
@@ -174,6 +177,9 @@ class World:
         decision = Decision(state, "because", is_temporary, at, at, outage=outage)
         before = self.known.get(origin)
         answer = CachedAnswer(origin, decision, status, Source.FETCHED, before=before)
+        if is_temporary:
+            asker = next(each for each in reversed(self.requests) if Origin.of(each.url) == origin)
+            answer.failed_way = self.way_of(asker)
         self.known[origin] = answer
         self.asked.pop(host)(answer)
 
