@@ -84,6 +84,8 @@ class PendingLookup:
     # waits for the answer, because the look-up only refreshes an answer that can still be used.
     then: Callable[[CachedAnswer | None], object] | None = None
     answer: CachedAnswer | None = None  # None until the look-up ends, or if it is cancelled
+    # Whether another process has the lease now, so that this look-up waits for its fetch.
+    is_fetched_elsewhere: bool = False
 
 
 class Lookup:
@@ -216,6 +218,13 @@ class Lookup:
         if pending is not None:
             pending.user_agents = with_needed(pending.user_agents, user_agent)
 
+    def is_fetched_elsewhere(self, origin: Origin) -> bool:
+        """Whether a running look-up of `origin` waits for the fetch of another process."""
+        pending = self._pending.get(origin)
+        if pending is None:
+            return False
+        return pending.is_fetched_elsewhere
+
     def tell(self) -> None:
         """Update the stat that counts the answers from memory (see `CrawlEvents.tell`)."""
         self._events.tell()
@@ -296,6 +305,7 @@ class Lookup:
         is_good = partial(self._is_good, ahead=pending.then is None)
         for tries in count():
             entry, has_lease = await self.storage.find(origin, is_good)
+            pending.is_fetched_elsewhere = not has_lease
             if has_lease:
                 break
             if entry is not None and self._is_good(entry):

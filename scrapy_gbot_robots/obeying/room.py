@@ -86,6 +86,16 @@ SLOW_SECS = 4.0  # If a look-up has been late for longer than this, the log name
 # A look-up that takes longer than this is late. Late look-ups do not delay other look-ups.
 LATE_SECS = 1.0
 
+# The reasons in the log why a robots.txt is slow.
+_SLOW = (
+    "Either its server is slow, or the request for it still waits for its download slot "
+    "(DOWNLOAD_DELAY). The server has GBOT_ROBOTS_TIMEOUT_SECS to answer"
+)
+_SLOW_ELSEWHERE = (
+    "Another process is downloading it. If that takes longer than twice GBOT_ROBOTS_TIMEOUT_SECS, "
+    "for example because that process was killed, this process downloads it"
+)
+
 # A heap of sites. An entry has a rank or a time, a number that makes the entry unique, and a site.
 _Heap: TypeAlias = "list[tuple[float, int, Site]]"
 
@@ -650,14 +660,16 @@ class Room:
                 waiting += site.size
             if waiting and site.origin is not None:
                 self._has_logged_slow = True
+                why = _SLOW
+                if self._lookup.is_fetched_elsewhere(site.origin):
+                    why = _SLOW_ELSEWHERE
                 logger.info(
                     "%s has not arrived within %d seconds. Number of requests that wait for it: "
-                    "%d. Either its server is slow, or the request for it still waits for its "
-                    "download slot (DOWNLOAD_DELAY). The server has GBOT_ROBOTS_TIMEOUT_SECS to "
-                    "answer. Other slow files are not logged",
+                    "%d. %s. Other slow files are not logged",
                     site.origin.robots_url,
                     SLOW_SECS + LATE_SECS,
                     waiting,
+                    why,
                 )
                 return
 

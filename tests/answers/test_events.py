@@ -3,6 +3,7 @@
 import logging
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from socket import socket
 from types import SimpleNamespace
@@ -27,6 +28,7 @@ from scrapy_gbot_robots.signals import (
 )
 from scrapy_gbot_robots.storage.client import choice_of
 from scrapy_gbot_robots.storage.memory import MemoryStorage
+from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, Clock
 from ..support.crawls import (
@@ -428,3 +430,21 @@ async def test_slow_robots_txt_that_requests_wait_for_is_told_once(
     (text,) = [each for each in caplog.messages if "has not arrived" in each]
     assert text.startswith(f"{slow.url('/robots.txt')} has not arrived within")
     assert "requests that wait for it: 2." in text
+    assert "its server is slow" in text
+
+
+@in_reactor
+async def test_slow_robots_txt_that_another_process_downloads_is_told_as_such(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    caplog.set_level("INFO", logger="scrapy_gbot_robots")
+    monkeypatch.setattr(room, "LATE_SECS", 0.2)
+    monkeypatch.setattr(room, "SLOW_SECS", 0.3)
+    path = tmp_path / "robots.sqlite"
+    with Site({"*": b"ok"}) as site, closing(SqliteStorage(path)) as other:
+        assert other.lease(site.url(""), 1.5)
+        crawler = await crawl(Pages, in_sqlite(path), urls=[site.url("/1")])
+    assert set(pages(crawler).crawled) == {site.url("/1")}
+    (text,) = [each for each in caplog.messages if "has not arrived" in each]
+    assert "wait for it: 1. Another process is downloading it" in text
+    assert "slow, or" not in text

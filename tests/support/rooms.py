@@ -118,6 +118,9 @@ class World:
     def way_of(self, request: Request) -> tuple[str, ...]:
         return (str(request.meta.get("proxy")),)
 
+    def is_fetched_elsewhere(self, origin: Origin) -> bool:
+        return False
+
     def need(self, origin: Origin, user_agent: object) -> None:
         """Do nothing, because the answers in these tests contain the rules of all user agents."""
 
