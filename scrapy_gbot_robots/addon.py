@@ -59,9 +59,9 @@ class Addon:
         wait until their robots.txt is known. `ROBOTSTXT_OBEY` becomes True, unless the user has set
         it.
 
-        With `GBOT_ROBOTS_ENABLED = False`, the add-on does the opposite. It switches off the
-        plugin's components that the project's settings contain. If they contain the plugin's
-        robots.txt middleware or a subclass of it, Scrapy's robots.txt middleware takes its place.
+        With `GBOT_ROBOTS_ENABLED = False`, the crawl does not use the plugin. The add-on switches
+        off the plugin's components that the project's settings contain. Scrapy's robots.txt
+        middleware replaces the plugin's middleware and its subclasses.
 
         Raises:
             ValueError: one of the plugin's settings has a wrong value.

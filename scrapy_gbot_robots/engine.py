@@ -6,10 +6,10 @@ If a new version of Scrapy changes a part, usually only this module has to chang
 exceptions: obeying/front.py replaces the `mqs` of a scheduler, and obeying/crawl_delay.py sets the
 `delay` and the `jitter` of a download slot.
 
-A user's own downloader may lack a part, and so may the mocked engine in a user's tests. A function
-of this module that needs the part then does nothing, or returns None, False or an empty collection.
-If a function behaves differently, its docstring describes this. If one of Scrapy's own classes
-lacks a part, a warning is logged (`warn_of_missing_parts`).
+A user's own downloader or a mocked engine may lack a part. A function of this module that needs the
+part then does nothing, or returns None, False or an empty collection. If a function behaves
+differently, its docstring describes this. If one of Scrapy's own classes lacks a part, a warning is
+logged (`warn_of_missing_parts`).
 
 A *slot* is a download slot of Scrapy. Usually there is one for each host.
 
@@ -267,7 +267,7 @@ def warn_of_missing_parts(crawler: Crawler, owner: str = "") -> None:
     Args:
         crawler: the crawl.
         owner: only parts with this `Part.owner` are checked. With "", all parts are checked except
-            the parts of the scheduler. obeying/front.py checks these.
+            the parts of the scheduler, which obeying/front.py checks.
     """
     missing: list[str] = []
     for part in missing_parts(crawler):
@@ -348,7 +348,7 @@ class Overhearing:
     The `Exchange` (fetching/exchange.py) is in the meta of the request, under the key LISTENER. It
     needs Scrapy's signals `headers_received` and `bytes_received`. But a handler of these signals
     would be called for all requests of the crawl, and make them slower. So this class replaces the
-    method that sends signals, and only while a robots.txt is being downloaded.
+    method that sends signals. It does so only while a robots.txt is being downloaded.
 
     The project's own handlers of these signals are called as usual. If one of them raises
     `StopDownload` for a robots.txt, the download goes on, because users write these handlers for

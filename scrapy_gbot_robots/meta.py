@@ -80,8 +80,8 @@ RETURNED = "_gbot_robots_returned"
 CHECKED = "_gbot_robots_checked"
 
 # The following meta keys are in a request only between the engine and the downloader. If a
-# middleware makes a new request from it, for example for a redirect, the new request has copies of
-# the keys. The keys are removed before the spider gets the response.
+# middleware copies the request, for example for a redirect, the copy has these keys as well. The
+# keys are removed before the spider gets the response.
 #
 # A meta key. The value is the user agent whose rules the plugin has applied to the request: a
 # User-Agent header or a product token.

@@ -399,7 +399,7 @@ class GbotSettings:
     def asked_as(self) -> UserAgent | None:
         """The user agent in `GBOT_ROBOTS_USER_AGENTS`; None if the setting is empty.
 
-        If it is None, each request obeys the robots.txt group for its own User-Agent header.
+        If it is None, the User-Agent header of each request selects the robots.txt group.
         """
         if not self.user_agents:
             return None

@@ -188,7 +188,7 @@ class Exchange:
         # "".
         self.fault = ""
         # True if Scrapy certainly sends the signals `headers_received` and `bytes_received` for
-        # this request. They cause the calls of `goes_on`.
+        # this request. `goes_on` is called for each of these signals.
         self.gets_signals = False
         self._most_bytes = most_bytes
         self._limit = limit
@@ -557,8 +557,8 @@ def _failure_in(meanings: Sequence[Failure]) -> Failure:
     first = meanings[0]
     if Failure.PROXY in meanings:
         return Failure.PROXY
-    # Some handlers raise the same exception if a connection is refused, and if a server first
-    # accepts the connection and then closes it or sends a TLS alert. In the second case, the
+    # If a connection is refused, some handlers raise the same exception as for a server that
+    # accepts the connection and then closes it or sends a TLS alert. For such a server, the
     # exception's `__cause__` has a more specific meaning.
     if first is Failure.REFUSED:
         return next(filter(_AFTER_ACCEPTING.__contains__, meanings), first)

@@ -1,9 +1,12 @@
-"""Limit how far sitemap files are read ahead of the downloads of the pages that they list.
+"""Stop reading sitemap files while too many of their pages wait to be downloaded.
 
-If many pages wait in the scheduler for a download slot, no file that lists pages for this slot is
-read further. So memory does not grow with the number of pages that a site lists. If several files
-wait because of the same slot, the file that was begun first goes on first. When it has been read to
-its end, the memory of its body is freed.
+A sitemap file may list 50,000 pages. If the spider read all files at once, the requests for their
+pages would fill the memory. So a file is not read further while many pages wait in the scheduler
+for the same download slot.
+
+If several files wait because of one slot, they go on one after another, in the order in which the
+spider began to read them. That way, the first file is soon read to its end, and the memory of its
+body is freed.
 """
 
 from __future__ import annotations
@@ -17,8 +20,8 @@ from scrapy.crawler import Crawler
 from ..concurrency import pause
 from ..engine import DownloadSlots, is_backed_out, is_closing, pages_ahead
 
-# If `PagesAhead.wait` is not called for a file within this number of seconds, the file has probably
-# been read to its end.
+# `PagesAhead.wait` is called again and again while a file is read. If no call has come within this
+# number of seconds, the file has probably been read to its end.
 BACK_SECS = 1.0
 _LOOK_SECS = 0.02  # While a file waits, the number of waiting pages is read at this interval.
 
@@ -28,8 +31,8 @@ class PagesAhead:
 
     Args:
         crawler: the crawl.
-        most: if this number of pages waits for a download slot, files with pages for this slot
-            wait, too. With 0, files never wait.
+        most: if this number of pages waits for one download slot, the files that list pages for
+            this slot are not read further. With 0, there is no limit.
     """
 
     def __init__(self, crawler: Crawler, most: int) -> None:
@@ -37,23 +40,23 @@ class PagesAhead:
         self._slots = DownloadSlots(crawler)
         self._most = most
         self._files: dict[str, set[int]] = {}  # numbers of waiting files, by slot key
-        # The number of the last file that was read further although many pages were waiting, and
-        # the time at which it was read further (see `_goes_on_anyway`).
+        # The number of the file that `_goes_on_anyway` chose last, and the last time at which this
+        # file was read further.
         self._went_on = (0, float("-inf"))
 
     async def wait(self, request: Request, file: int) -> bool:
         """Wait until few pages wait in the download slot of `request`.
 
-        If the queue of the crawl is on disk, or if it is not a queue of Scrapy, return at once,
-        because the waiting pages then take no memory in this process.
+        If the requests wait on disk, where they take no memory, return at once. Also return at once
+        if the crawl does not use the plugin's `RobotsScheduler`.
 
         Args:
             request: the last request that was made from the file.
-            file: the number of the file, in the order in which files were begun.
+            file: the number of the file, in the order in which the spider began to read files.
 
         Returns:
-            True if the file may be read further. False if the crawl is closing, because the
-            requests for the rest of the file would be lost.
+            True if the spider may read the file further. False if the crawl is closing: it would
+            lose the requests for the rest of the file.
         """
         if not self._most or pages_ahead(self._crawler, request) < self._most:
             return True
@@ -74,10 +77,10 @@ class PagesAhead:
     def _may_go_on(self, request: Request, file: int, files: set[int]) -> bool:
         """Whether `file`, which is one of the `files` that wait for a slot, may be read further.
 
-        While the total size of the bodies in memory is above Scrapy's limit, Scrapy downloads
-        nothing, so the number of waiting pages does not become smaller. Then one file is read
-        further although many pages wait, because the memory of its body is freed when the file has
-        been read to its end.
+        Scrapy sends no requests while the bodies in memory exceed SCRAPER_SLOT_MAX_ACTIVE_SIZE.
+        Then the number of waiting pages does not become smaller. In this case one file is read
+        further although many pages wait. When it has been read to its end, the memory of its body
+        is freed.
         """
         if is_backed_out(self._crawler) and self._goes_on_anyway(file):
             return True
@@ -86,8 +89,8 @@ class PagesAhead:
     def _goes_on_anyway(self, file: int) -> bool:
         """Whether `file` is the one file that is read further although many pages wait.
 
-        A file that was chosen for this stays chosen. But if `wait` is not called for this file
-        within BACK_SECS seconds, the waiting file that was begun first is chosen instead.
+        The waiting file that the spider began to read first is chosen. If `wait` is not called for
+        this file within BACK_SECS seconds, the next file is chosen in the same way.
         """
         now = time.monotonic()
         last, at = self._went_on

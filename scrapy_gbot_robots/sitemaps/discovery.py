@@ -1,11 +1,11 @@
 """Collects the sitemaps that robots.txt files list, and schedules them for a SitemapSpider.
 
-The plugin *feeds* a spider if it schedules requests for sitemaps that the spider's own code does
-not request. The spider's method that reads sitemaps gets the responses.
-
 Whenever the crawl gets a robots.txt, the plugin sends the signal `robotstxt_known`. The extension
-`SitemapDiscovery` handles this signal. The `SitemapFeed` of the extension reads the Sitemap lines,
-sends the signal `sitemap_found` for each new sitemap, and schedules the request for the sitemap.
+`SitemapDiscovery` handles this signal. Its `SitemapFeed` reads the Sitemap lines, sends the signal
+`sitemap_found` for each new sitemap, and schedules the request for the sitemap. The response goes
+to the spider's method that reads sitemaps. In this package, this is called *feeding* the sitemap to
+the spider.
+
 Scrapy's duplicate filter ensures that each sitemap is requested only once, even if the crawl is
 resumed from a JOBDIR, or if several processes share the queue of requests.
 Source: the section "sitemap" of Google's robots.txt specification.
@@ -35,8 +35,7 @@ from ..settings import GbotSettings
 from ..signals import robotstxt_known, sitemap_found
 from .urls import RULES, FoundSitemap, Skipped, UrlCheck
 
-# `SitemapFeed.chosen` keeps URLs of sitemaps and robots.txt files with this total length at most,
-# in characters.
+# The greatest total length of the URLs in `SitemapFeed.chosen`, in characters.
 _MOST_CHARS = 16 * 2**20
 # If a robots.txt has more bytes than this number, its Sitemap lines are read in a thread, because
 # reading them may take milliseconds.
@@ -53,11 +52,12 @@ logger = logging.getLogger(__name__)
 class SitemapDiscovery:
     """The extension that finds sitemaps in robots.txt files.
 
-    If `GBOT_ROBOTS_SITEMAPS` is "feed", and the spider is a SitemapSpider, the plugin schedules
-    requests for the sitemaps, and the spider gets the responses. If the setting is "auto", this is
-    done only if the spider has no other source of pages (`SitemapFeed.is_open`). In all other
-    crawls, the extension only collects the URLs of the sitemaps in `found`. A RobotsSitemapSpider
-    requests its sitemaps by itself.
+    If the spider is a SitemapSpider, the extension may schedule requests for the sitemaps, and the
+    spider gets the responses. With `GBOT_ROBOTS_SITEMAPS = "feed"`, it always does so. With "auto",
+    it does so only if the spider has no other source of pages (`SitemapFeed.is_open`).
+
+    In all other crawls, the extension only collects the URLs of the sitemaps in `found`. A
+    RobotsSitemapSpider requests its sitemaps by itself.
 
     Args:
         crawler: the crawl.
@@ -100,8 +100,8 @@ class SitemapDiscovery:
 class SitemapFeed:
     """Chooses sitemaps from the robots.txt files of one crawl, and schedules requests for them.
 
-    A crawl has one `SitemapFeed`. If the spider is a `RobotsSitemapSpider`, the spider uses the
-    `SitemapFeed`. In any other crawl, the extension `SitemapDiscovery` uses it.
+    A crawl has one `SitemapFeed`. If the spider is a `RobotsSitemapSpider`, the spider uses it. In
+    any other crawl, the extension `SitemapDiscovery` uses it.
 
     Args:
         crawler: the crawl. If its spider has a method `sitemap_found`, this method becomes a
@@ -109,13 +109,14 @@ class SitemapFeed:
         settings: the settings of the crawl.
 
     Attributes:
-        may_feed: whether the feed may schedule requests for sitemaps in this crawl (`may_be_fed`).
+        may_feed: whether the plugin may schedule requests for sitemaps that the spider then reads
+            (`may_be_fed`).
         check: the object that checks the URLs of sitemaps.
         chosen: the URLs of the sitemaps that the crawl may request, by the URL of the robots.txt
             that lists them. The robots.txt that was read first comes first.
         request_meta: the meta that every request for a sitemap gets.
-        leads_on: True if the crawl has requested a sitemap or a page; False if it has requested
-            nothing but robots.txt files.
+        leads_on: False while the crawl has requested only robots.txt files; True after its first
+            request for a sitemap or a page.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
@@ -139,13 +140,14 @@ class SitemapFeed:
 
     @cached_property
     def is_open(self) -> bool:
-        """Whether sitemaps are fed to the spider, which must be a SitemapSpider.
+        """Whether the plugin schedules requests for the sitemaps that robots.txt files list.
 
-        To feed a sitemap means to schedule a request for it; the spider then reads the response.
-        With GBOT_ROBOTS_SITEMAPS = "feed", the result is always True. With "auto", it is False if
-        the spider has a different source of pages. There are two such cases: its `sitemap_urls`
-        contain a sitemap, and not only robots.txt files; or it is also a CrawlSpider and has no
-        `sitemap_urls`.
+        The spider, which must be a SitemapSpider, reads the responses. With GBOT_ROBOTS_SITEMAPS =
+        "feed", the result is True. With "auto", it is False if the spider has another source of
+        pages:
+
+        1. Its `sitemap_urls` contain a sitemap, and not only robots.txt files.
+        2. It is also a CrawlSpider, and has no `sitemap_urls`.
         """
         if self._mode == "feed":
             return True
@@ -155,11 +157,11 @@ class SitemapFeed:
 
     @cached_property
     def home(self) -> Mapping[Origin, None]:
-        """The origins of the spider's `start_urls`.
+        """The origins at which a crawl without start requests begins.
 
-        If the spider has no `start_urls`, the result contains the https origins of its
-        `allowed_domains`, such as "https://example.com". If the spider has no start requests, the
-        crawl starts with the robots.txt files of these origins, in this order.
+        They are the origins of the spider's `start_urls`, in the same order. If the spider has no
+        `start_urls`, they are the https origins of its `allowed_domains`, such as
+        "https://example.com". The crawl begins with the robots.txt files of these origins.
 
         Raises:
             ValueError: the spider's `start_urls` contain an invalid URL, or its `allowed_domains`
@@ -174,8 +176,7 @@ class SitemapFeed:
     def _named(self) -> frozenset[Origin | None]:
         """The origins of the robots.txt files in the spider's `sitemap_urls`.
 
-        The set also contains None if `sitemap_urls` contain a URL that is not the URL of a
-        robots.txt.
+        If `sitemap_urls` contain the URL of a sitemap, the set also contains None.
         """
         return frozenset(map(origin_of_robots_txt, self._spider.sitemap_urls))
 
@@ -192,13 +193,12 @@ class SitemapFeed:
         return self._take_known(origin, robotstxt, request)
 
     async def _take_known(self, origin: Origin, robotstxt: RobotsTxt, request: Request) -> None:
-        """Feed the sitemaps in a robots.txt to the spider, or only send `sitemap_found` for them.
+        """Send `sitemap_found` for the sitemaps in a robots.txt, and schedule requests for them.
 
-        To feed a sitemap means to schedule a request for it; the spider then reads the response.
-        The sitemaps are fed under two conditions. The first is that the spider needs the sitemaps
-        of this robots.txt (`_is_for_the_spider`). The second is that sitemaps are fed in this crawl
-        at all (`is_open`). If only the second condition is false, the stat `not_fed` counts the
-        sitemaps that are not in the spider's `sitemap_urls`.
+        The requests are scheduled only if the spider needs the sitemaps of this robots.txt
+        (`_is_for_the_spider`), and if the plugin schedules sitemaps in this crawl at all
+        (`is_open`). If only the second condition is false, the stat `not_fed` counts the sitemaps
+        that are not in the spider's `sitemap_urls`.
         """
         is_for_the_spider = self._is_for_the_spider(origin, request)
         is_fed = is_for_the_spider and self.is_open
@@ -210,8 +210,8 @@ class SitemapFeed:
     def spider_closed(self, reason: str) -> None:
         """Log advice if the crawl has found no sitemap and has requested no page.
 
-        If the crawl has not scheduled any request, nothing is logged. This is the case if an
-        earlier run has requested everything and the crawl is resumed from its JOBDIR.
+        Nothing is logged if the crawl has not scheduled any request. For example, a crawl that is
+        resumed from its JOBDIR may have nothing left to do.
         """
         if reason != "finished" or self.leads_on or not (self.may_feed and self.is_open):
             return
@@ -221,14 +221,14 @@ class SitemapFeed:
     def _is_for_the_spider(self, origin: Origin, request: Request) -> bool:
         """Return whether the spider needs the sitemaps in the robots.txt of `origin`.
 
-        1. If the spider's own code requests and reads this robots.txt, the result is False, because
-           its code gets the sitemaps from the robots.txt without the plugin.
-        2. If the spider has `allowed_domains`, the result is True if the host of `origin` is in one
-           of these domains.
-        3. If the spider has no `allowed_domains`, the result is usually True. But a robots.txt may
-           list a sitemap on a different host, and then the crawl needs the robots.txt of that host,
-           too. For the robots.txt of that host, the result is True only if the crawl starts at the
-           host (`home`).
+        1. If the spider's own code reads this robots.txt, the result is False, because the spider
+           finds the sitemaps itself.
+        2. If the spider has `allowed_domains`, the result is True if one of them contains the host
+           of `origin`.
+        3. If the spider has no `allowed_domains`, the result is usually True. There is one
+           exception: the crawl needs this robots.txt for a sitemap that the robots.txt of a
+           different host lists. Then the result is True only if the crawl starts at the host of
+           `origin` (`home`).
 
         Args:
             origin: the origin of the robots.txt.
@@ -252,8 +252,9 @@ class SitemapFeed:
     ) -> list[FoundSitemap]:
         """Choose sitemaps from the robots.txt of `origin`, and request them if `is_fed` is true.
 
-        Sitemaps that are skipped are counted only if `is_fed` is true, or if GBOT_ROBOTS_SITEMAPS
-        is "collect". Otherwise the user is probably not interested in sitemaps.
+        Usually the stats count the sitemaps that are skipped. But if `is_fed` is False, and
+        GBOT_ROBOTS_SITEMAPS is not "collect", the user is probably not interested in sitemaps. Then
+        the stats do not count them.
 
         Args:
             origin: the origin of the robots.txt.
@@ -282,8 +283,8 @@ class SitemapFeed:
         Args:
             origin: the origin of the robots.txt.
             robotstxt: the parsed robots.txt.
-            is_wanted: whether the sitemaps that are skipped are counted in the stats. If so, the
-                first call for a robots.txt also writes their number to the log.
+            is_wanted: whether the stats count the sitemaps that are skipped. If so, the first call
+                for a robots.txt also logs their number.
 
         Returns:
             Two values. The first is a list of the sitemaps that no earlier call has chosen. The
@@ -323,7 +324,7 @@ class SitemapFeed:
     async def schedule(self, sitemap: FoundSitemap, **more: Any) -> Request:
         """Send `sitemap_found` for a sitemap. Then schedule and return the request for it.
 
-        The request is counted in the stat `fed`.
+        The stat `fed` counts the request. If the sitemap is skipped, a different stat counts it.
 
         Args:
             sitemap: the sitemap.
@@ -331,7 +332,6 @@ class SitemapFeed:
 
         Raises:
             Skipped: the spider's `sitemap_follow` or a handler of the signal excludes the sitemap.
-                A stat has already counted the sitemap as skipped.
         """
         engine: Any = self._crawler.engine
         try:
@@ -365,9 +365,13 @@ class SitemapFeed:
     async def _show(self, sitemap: FoundSitemap, request: Request | None) -> Request | None:
         """Send `sitemap_found` for a sitemap, and return the request to schedule.
 
-        If handlers of the signal have returned requests, return the last of these requests.
-        Otherwise return `request`, which may be None. If a handler has excluded the sitemap, return
-        None.
+        A handler of the signal may exclude the sitemap; the result is then None. It may also return
+        a request that replaces `request`. If several handlers return requests, the last one is
+        used.
+
+        Args:
+            sitemap: the sitemap.
+            request: the request for the sitemap; None if no request should be scheduled.
         """
         results = await self._crawler.signals.send_catch_log_async(
             sitemap_found,

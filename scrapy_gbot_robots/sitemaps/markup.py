@@ -14,17 +14,17 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-# The greatest length of a tag in characters. A value (the text of an element, for example) that is
-# longer before its entities are replaced is not used.
+# The greatest length of a tag in characters. A longer text or attribute value is not used. The
+# length is measured before entities are replaced.
 MOST_KEPT = 2**16
 # This character (U+FFFD) replaces characters that XML does not allow. No valid URL contains it.
 SPOILT = "\ufffd"
 # Matches a character that XML does not allow (XML 1.0, 2.2), or DEL (U+007F).
 NO_CHARACTER = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 
-# The marks of CDATA sections, comments, processing instructions and declarations. Inside these
-# sections, nothing is a tag. Each key is the beginning of a section without the "<", and the value
-# is the end of the section.
+# How CDATA sections, comments, processing instructions and declarations begin and end. A "<" inside
+# them is not the beginning of a tag. Each key is the beginning without its "<", and the value is
+# the end.
 _CDATA = "![CDATA["
 _VERBATIM = {_CDATA: "]]>", "!--": "-->", "?": "?>", "!": ">"}
 # Matches a tag (group 2 is its content), or the beginning of a section in _VERBATIM (group 1).
@@ -74,12 +74,12 @@ class Tag(NamedTuple):
 class Markup:
     """Takes the text of an XML file in pieces, and yields its tags.
 
-    While `is_between_tags` is True, the caller may also read a part of `text` itself. It must then
-    move `at` past the characters that it has read.
+    The caller may also read a part of `text` itself, while `is_between_tags` is True. It must then
+    increase `at` by the number of characters that it has read.
 
     Attributes:
-        text: the last part of the text that was fed. The characters before `at` have been read.
-        at: the index in `text` of the next character to read.
+        text: the text that was fed and has not been removed yet.
+        at: the index in `text` of the next character to read. All characters before it were read.
     """
 
     def __init__(self) -> None:
@@ -156,14 +156,14 @@ class Markup:
         self.text = self.text[: start + MOST_KEPT]
 
     def _is_cut(self, start: int, opening: str) -> bool:
-        """Return whether more text is needed to decide which section begins at `start`.
+        """Return whether more text must arrive before the kind of a section can be determined.
 
-        For example, if the text that has arrived ends with "<!", the next characters may make it
-        "<!--", which is the beginning of a comment.
+        For example, the text that has arrived ends with "<!". If the next characters are "--", a
+        comment begins.
 
         Args:
             start: the index in `text` after the "<".
-            opening: the key of the section that `text` seems to contain at `start`.
+            opening: the beginning of the section as far as it has arrived; a key of `_VERBATIM`.
         """
         rest = self.text[start:]
         return any(longer.startswith(rest) and longer != opening for longer in _VERBATIM)

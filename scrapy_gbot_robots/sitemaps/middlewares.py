@@ -2,13 +2,14 @@
 
 Both are switched off if the spider is not a SitemapSpider.
 
-The spider middleware checks the requests that the spider makes from sitemaps. It drops requests for
-URLs to which a file from the network must not lead, for example on the local machine. If the spider
-has no start requests, the middleware adds requests for robots.txt files.
+The spider middleware checks the requests that the spider makes from sitemaps. It drops requests
+that the crawl must not send, for example to the local machine. If the spider has no start requests,
+the middleware adds requests for robots.txt files.
 
-The downloader middleware checks the URLs of sitemaps, also after a redirect. It counts the sitemaps
-that are forbidden or that cannot be fetched. If the spider itself requests a robots.txt, the
-middleware removes all lines from the response except the Sitemap lines that the crawl may follow.
+The downloader middleware checks the URLs of sitemaps, and the URLs to which a server redirects
+them. It counts the sitemaps that are forbidden or that cannot be fetched. If the spider itself
+requests a robots.txt, the middleware removes all lines from the response except the Sitemap lines
+that the crawl may follow.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class _SitemapSkipped(IgnoreRequest):
 async def check_request(request: Request, check: UrlCheck, timeout_secs: float) -> None:
     """Check the URL of a request for a sitemap that a file lists, or that a redirect leads to.
 
-    If the user named the sitemap, and no redirect led to it, the request is not checked.
+    If the URL comes from the user, for example from `sitemap_urls`, the request is not checked.
 
     Args:
         request: the request. `meta.SITEMAP` in its meta shows which file lists the sitemap.
@@ -80,10 +81,10 @@ async def check_request(request: Request, check: UrlCheck, timeout_secs: float) 
 
 
 def found_at(request: Request) -> str | None:
-    """Return the URL that has led to a request for a sitemap.
+    """Return the URL at which the crawl has found the URL of a sitemap.
 
     After a redirect, this is the URL that the server has redirected. Otherwise it is the URL of the
-    file that lists the sitemap. If the user named the sitemap, return None.
+    file that lists the sitemap. If the URL comes from the user, return None.
     """
     source = request.meta.get(SITEMAP, {})
     listed_at: str | None = source.get("index", source.get("robotstxt"))
@@ -115,10 +116,11 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         """Yield the start requests of the spider. If there are none, request robots.txt files.
 
         Without start requests, the crawl would end at once. So the middleware yields a request for
-        the robots.txt of each host in the spider's `start_urls`. If the spider has no `start_urls`,
-        it requests the robots.txt of each of its `allowed_domains` by https. The middleware adds no
-        requests if the plugin does not schedule requests for the sitemaps that these robots.txt
-        files list (`SitemapFeed.is_open`).
+        the robots.txt of each host in the spider's `start_urls` or, if there are none, in its
+        `allowed_domains`.
+
+        If the plugin does not schedule requests for the sitemaps that these robots.txt files list
+        (`SitemapFeed.is_open`), the middleware adds no requests.
         """
         has_requests = False
         async for output in start:
@@ -144,19 +146,17 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         """Check a request that the spider has made from a sitemap or a robots.txt.
 
         If the crawl must not follow the URL of the request, the URL is counted and logged, and the
-        result is None. Otherwise the result is the request.
+        result is None. Otherwise the result is the request. A request that the spider has made from
+        any other response is not checked.
 
-        If the request is for a sitemap, the URL of the file that lists the sitemap is added to the
-        meta of the request. If that file is a robots.txt, or a sitemap index on the same host, the
-        spider's `allowed_domains` do not apply to the sitemap.
-
-        If `response` is not a sitemap or a robots.txt, the request is returned unchanged.
+        If the request is for a sitemap, this method adds the URL of the file that lists the sitemap
+        to the meta of the request. The spider's `allowed_domains` do not apply to a sitemap that a
+        robots.txt lists, or that a sitemap index on the same host lists.
         """
         check = self._feed.check
         if response is None or not reads_sitemap(self.crawler, response.request):
             return request
-        # If the response is a file on the local disk ("file:"), the user has chosen the file, so
-        # its URLs are not checked.
+        # The user has chosen a file on the local disk ("file:"), so its URLs are not checked.
         if response.url.partition(":")[0] not in check.schemes:
             return request
         is_sitemap = reads_sitemap(self.crawler, request)
@@ -187,9 +187,9 @@ class SitemapDownloaderMiddleware:
     If a SitemapSpider itself requests a robots.txt, the middleware replaces the body of the
     response by the Sitemap lines that the crawl may follow.
 
-    The middleware must be nearer to the engine than Scrapy's middlewares that retry and redirect.
-    There it gets the new request after each redirect. If a request is retried, it gets only the
-    last response. The add-on puts the middleware at this position.
+    The add-on puts the middleware nearer to the engine than Scrapy's middlewares that retry and
+    redirect. At this position, it gets the new request after each redirect, but no response whose
+    request is retried.
 
     Args:
         crawler: the crawl.
@@ -207,8 +207,7 @@ class SitemapDownloaderMiddleware:
 
         Raises:
             NotConfigured: the spider is not a SitemapSpider; or GBOT_ROBOTS_SITEMAPS is "collect"
-                or "off", and the spider is not a RobotsSitemapSpider, which the setting does not
-                affect.
+                or "off". This setting does not affect a RobotsSitemapSpider.
         """
         refuse_as_add_on(cls, crawler)
         settings = GbotSettings.of(crawler.settings)
@@ -219,8 +218,8 @@ class SitemapDownloaderMiddleware:
     async def process_request(self, request: Request) -> None:
         """Check the URL if `request` is for a sitemap.
 
-        The URL is not checked if the user has named it, for example in `sitemap_urls`, unless a
-        redirect has led to it.
+        A URL that comes from the user, for example from `sitemap_urls`, is not checked. But if the
+        server redirects it, the new URL is checked.
 
         Raises:
             IgnoreRequest: the crawl must not request this URL. The sitemap is counted and logged.
@@ -237,10 +236,11 @@ class SitemapDownloaderMiddleware:
     async def process_response(self, request: Request, response: Response) -> Response:
         """Count a sitemap that has an error status, or shorten a robots.txt for the spider.
 
-        A sitemap is counted if a robots.txt or a sitemap index lists it. If the response is a
-        robots.txt that the spider itself reads, its new body contains only the lines that
-        `_sitemap_lines` returns, and the lines that are skipped are counted. If the plugin has
-        already fed these sitemaps to the spider, the new body is empty.
+        A sitemap is counted only if a robots.txt or a sitemap index lists it.
+
+        If the response is a robots.txt that the spider itself reads, its new body contains only the
+        lines that `_sitemap_lines` returns. If the plugin has already scheduled requests for its
+        sitemaps, the new body is empty.
         """
         if response.status not in _OK:
             if _is_fed_or_of_an_index(request):
@@ -249,8 +249,8 @@ class SitemapDownloaderMiddleware:
         if origin_of_robots_txt(response.url) is None or not reads_sitemap(self.crawler, request):
             return response
         lines: list[str] = []
-        # If this plugin has made both the request (in `process_start`) and the response (in its
-        # middleware for robots.txt), the feed has already read the Sitemap lines.
+        # If the request is from `process_start`, and the response is from this plugin's middleware
+        # for robots.txt, the `SitemapFeed` has already read the Sitemap lines.
         if SITEMAP not in request.meta or ANSWERED not in response.flags:
             lines, skips = await run_in_thread(self._sitemap_lines, response)
             for skipped in skips:
@@ -262,9 +262,9 @@ class SitemapDownloaderMiddleware:
     def _sitemap_lines(self, response: Response) -> tuple[list[str], list[Skipped]]:
         """Return the Sitemap lines of a robots.txt, and an exception for each line that is skipped.
 
-        Scrapy's SitemapSpider cannot read every Sitemap line that is valid for Google. So the lines
-        are written anew, with URLs that are absolute and percent-encoded. As in Scrapy, there is no
-        limit for the number of lines, and the sitemaps may be on any host.
+        Scrapy's SitemapSpider cannot read every Sitemap line that is valid for Google. So the
+        returned lines are new lines, whose URLs are absolute and percent-encoded. As in Scrapy,
+        there is no limit for the number of lines, and the sitemaps may be on any host.
         """
         lines, skips = [], []
         for line in sitemap_lines_of(self._settings.parse(response.body)):
@@ -289,20 +289,19 @@ class SitemapDownloaderMiddleware:
 
 
 def _is_fed_or_of_an_index(request: Request) -> bool:
-    """Return whether `request` is for a sitemap that a robots.txt or a sitemap index lists.
+    """Whether `request` is for a sitemap that the plugin has found, or that a sitemap index lists.
 
-    For a sitemap in a robots.txt, the result is True only if the plugin has found the sitemap, and
-    False if the spider itself has found it. It is also False for a sitemap whose URL is a guess
-    (`sitemap_guess`).
+    The plugin finds sitemaps in robots.txt files. The result is False for a sitemap that the spider
+    itself has found in a robots.txt, and for a URL that is only a guess (`sitemap_guess`).
     """
     source = request.meta.get(SITEMAP, {})
     return bool(source.get("line") or source.get("level"))
 
 
 def _forget_file(request: Request) -> None:
-    """Remove the plugin's keys from the meta of `request`.
+    """Remove the plugin's keys from the meta of a request that the spider has made.
 
-    The spider has made the request from a sitemap, and may have copied the meta of the sitemap.
+    The spider may have copied the meta of the sitemap from which it has made the request.
     """
     request.meta.pop(CHECKED, None)
     if request.meta.pop(SITEMAP, None) is not None:

@@ -47,14 +47,15 @@ _MOST_BARREN = 2**20
 _PIECE = 4_096  # The size of a piece in bytes. Reading a piece takes about a millisecond.
 # Reading this number of tags takes about a millisecond. Then the reader lets the reactor run.
 _TURN_TAGS = 256
-# The reader looks for the charset and the root element of a file only in the first bytes of the
-# file. This is the number of these bytes.
+# The reader looks for the charset and the root element only in this number of bytes at the
+# beginning of a file.
 _HEAD = 8_192
 _GZIP = b"\x1f\x8b"
 _ZIPPED_PIECE = 65_536  # A gzipped file is unpacked in pieces of this size in bytes.
-# The greatest number of pieces to which a gzipped file may be unpacked. An unpacked piece has at
-# most 64 KiB. A new piece also begins with each gzip member and with each `_ZIPPED_PIECE` bytes of
-# the gzipped file. The largest legal file that is one gzip member has 2,400 pieces.
+# The greatest number of pieces of a gzipped file after it was unpacked. A piece has at most 64 KiB.
+# It ends where a gzip member ends, or where `_ZIPPED_PIECE` bytes of the gzipped file have been
+# unpacked. So a file with many empty members has many pieces. The largest legal file that is one
+# gzip member has 2,400 pieces.
 _MOST_PIECES = 3_200
 
 # The charsets that a file may declare, as beginnings of the names of Python's codecs. All of them
@@ -66,9 +67,8 @@ _ABSOLUTE = re.compile(
 )
 # As in browsers, tabs and line breaks are removed from a URL (URL standard, 4.4).
 _WRAPS = re.compile(r"[\t\n\r]")
-# Matches a URL with a scheme, or a relative URL. The part of a relative URL before the first slash
-# contains no colon (RFC 3986, 4.2), and does not begin with a quotation mark, a bracket or an
-# invisible character.
+# Matches a URL with a scheme, or a relative URL. A relative URL has no colon before its first slash
+# (RFC 3986, 4.2), and does not begin with a quotation mark, a bracket or an invisible character.
 URL = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+.-]*:|[/?#]|[\w.~%!$'()*+,;=@-][^:/?#]*(?:[/?#]|\Z)).*", re.DOTALL
 )
@@ -93,9 +93,9 @@ _DATE = re.compile(
 # "lastmod", "alternate" (a list of URLs) and the names of other elements, if the file has them.
 SitemapEntry: TypeAlias = dict[str, Any]
 Entries: TypeAlias = Iterator[SitemapEntry | None]
-# The elements that a format of sitemaps defines, as a dict. The keys are the names of the elements
-# that are entries. Each value is a dict from the names of the child elements to the keys in
-# `SitemapEntry`, for example {"link": "loc"}.
+# The elements that a format of sitemaps defines. The keys are the elements that are entries, such
+# as "item". Each value assigns keys of `SitemapEntry` to the child elements of the entry, for
+# example {"link": "loc"}.
 Kinds: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
@@ -112,9 +112,9 @@ _ENTRIES: Mapping[str, Kinds] = {
     "rdf": _OF_RSS,
     "feed": {"entry": {"link": "loc", "updated": "lastmod", "modified": "lastmod"}},
 }
-# Keys of an entry with a special meaning. If a format does not define a child element, the name of
-# the element becomes a key of the entry, unless it is one of these keys. For example, the value of
-# "alternate" is a list of URLs, and an element <alternate> would replace it by a text.
+# These names do not become keys of an entry by themselves. If a format does not define a child
+# element, the name of the element becomes a key. But an element <alternate>, for example, must not
+# replace the list of URLs whose key is "alternate".
 _TAKEN = frozenset({"loc", "lastmod", "link", "alternate"})
 
 # The following patterns match a *plain entry*, which has the usual form. Most files contain only
@@ -155,9 +155,9 @@ _PLAIN_START = re.compile(
     re.ASCII | re.VERBOSE,
 )
 _BEGUN = re.compile(rf"{_SPACE}<(url|sitemap)>", re.ASCII)
-# If the end tag of an entry has not arrived yet, the reader waits for more text before it reads the
-# entry, because the complete entry may match the patterns. It waits only if the part that has
-# arrived has at most this number of characters.
+# While the end tag of an entry has not arrived, the reader waits for more text, because only a
+# complete entry can match the patterns. It stops waiting when this number of characters has
+# arrived.
 _MOST_AWAITED = 8_192
 
 
@@ -332,8 +332,8 @@ class SitemapReader:
     def _take_root(self, tag: Tag) -> None:
         """Process a start tag or an end tag of the root element.
 
-        The start tag may set the base URL. If the end tag comes while an entry is open, the file
-        lacks the end tags of that entry and of its last child, so the child ends here.
+        The start tag may set the base URL. If the root element ends while an entry is open, the end
+        tags of the entry and of its last child are missing. The child then ends here, too.
         """
         self._is_open = not tag.is_end
         if self._entry is None:
@@ -388,7 +388,7 @@ class SitemapReader:
     def _finish(self, entry: _Entry) -> SitemapEntry | None:
         """Return the values of a complete entry, or None if it has no URL.
 
-        This method also updates `is_sitemap` and `broken`.
+        Also set `is_sitemap`, and add the mistakes in the entry to `broken`.
         """
         self._barren = 0
         if entry.kind != "entry":  # An <entry> is an entry of Atom, which may have several links.
@@ -432,10 +432,10 @@ class _Entry:
     def add(self, tag: Tag) -> None:
         """Process the next tag in the entry.
 
-        The value of a child element is added at its end tag. If the end tag is missing, and the
-        format defines both the child and the next element, the child ends where the next element
-        begins. In all other cases the next element counts as part of the child. Such a child has no
-        value, so its text is set to `SPOILT`.
+        At the end tag of a child element, this method adds the value of the child. If the end tag
+        is missing, the child ends where the next element begins, provided that the format defines
+        both elements. Otherwise the next element is inside the child. A child that contains an
+        element has no value, so its text is set to `SPOILT`.
         """
         child = self._child
         if child is not None and tag.name == f"/{child.name}":
@@ -463,8 +463,8 @@ class _Entry:
     def _key_of(self, element: Tag) -> str:
         """Return the key in `values` for an element, or "" if the format does not define it.
 
-        If the namespace prefixes of the element and of the entry differ, the element is looked up
-        by its name with the prefix, such as "dc:date".
+        An element with the same namespace prefix as the entry is looked up by its name without the
+        prefix. Any other element is looked up by its whole name, such as "dc:date".
         """
         name = element.local
         if element.prefix != self._prefix:
@@ -474,10 +474,11 @@ class _Entry:
     def _add(self, element: Tag, text: str) -> None:
         """Add the value of a child element to `values`.
 
-        The value of a link is its `href`, if it has one. The value of any other element is its
-        text. If the format defines the element, it also defines the key (`_key_of`). A link that
-        the format does not define is added to the list "alternate". For any other element, the key
-        is its name without the prefix, unless this name is in `_TAKEN`.
+        The value of a link is its attribute `href`. The value of any other element is its text.
+
+        If the format defines the element, its key is known (`_key_of`). A link that the format does
+        not define is added to the list "alternate". The key of any other element is its name
+        without the prefix. If this name is in `_TAKEN`, the element is ignored.
         """
         key = self._key_of(element)
         is_link = element.local == "link" and "href" in element.attributes()
@@ -501,8 +502,8 @@ class _Entry:
 def _is_awaited(markup: Markup) -> bool:
     """Return whether the reader should wait for the end tag of the entry at `markup.at`.
 
-    It should wait if an entry begins there, if its end tag has not arrived yet, and if the part
-    that has arrived is not too long for an entry of the usual form.
+    There are three conditions: an entry begins at `markup.at`, its end tag has not arrived yet, and
+    at most `_MOST_AWAITED` characters of it have arrived.
     """
     if len(markup.text) - markup.at > _MOST_AWAITED:
         return False
@@ -544,11 +545,11 @@ def _target(link: Tag) -> str:
 
 
 def _base_of(element: Tag, outer: str = "") -> str:
-    """Return the base URL of an element, which its attribute xml:base sets (XML Base, 4).
+    """Return the base URL for the relative URLs in an element (XML Base, 4).
 
     Args:
-        element: the start tag of the element.
-        outer: the base URL of the parent element, or "".
+        element: the start tag of the element. Its attribute xml:base sets the base URL.
+        outer: the base URL of the parent element, or "". It is used if `element` has no xml:base.
     """
     if "xml:base" not in element.more:
         return outer
@@ -557,7 +558,7 @@ def _base_of(element: Tag, outer: str = "") -> str:
 
 
 def _joined(base: str, url: str) -> str:
-    """Return the URL that `url` means relative to `base`; "" if it means no valid URL.
+    """Return the absolute URL of `url`, which may be relative to `base`; "" if it is not valid.
 
     If `base` is empty, return `url` unchanged.
     """

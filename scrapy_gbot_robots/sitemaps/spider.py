@@ -4,9 +4,10 @@ The spider requests the robots.txt of each host. A `SitemapFeed` (discovery.py) 
 for the sitemaps that the robots.txt lists. The spider yields requests for pages while it reads a
 sitemap. So the first pages are downloaded before a large sitemap has been read to its end.
 
-The *fate* of a sitemap or of a page is what has become of it, for example "crawled" or "forbidden".
-The spider counts the fates of pages in stats. If none of a host's sitemaps has entries, the spider
-logs that the host has no usable sitemap, and gives the fates of the sitemaps as the reason.
+The *fate* of a page is what has become of it, for example "crawled" or "forbidden". The spider
+counts the fates of pages in stats. A sitemap has a fate, too, for example "lists nothing". If none
+of a host's sitemaps has entries, the spider logs that the host has no usable sitemap, with the
+fates of the sitemaps as the reason.
 Sources: the protocol of sitemaps.org; Scrapy's SitemapSpider.
 """
 
@@ -44,8 +45,8 @@ from .reader import MAX_BYTES, SitemapEntry, SitemapReader, day_of, is_before
 from .urls import FoundSitemap, Skipped, covers, given_in, guesses_of, origins_of, scope_of
 
 # The greatest size of a sitemap that is downloaded, in bytes. It is twice the size that
-# sitemaps.org allows (MAX_BYTES). So a file that is somewhat too long is still downloaded, and its
-# first MAX_BYTES bytes are read.
+# sitemaps.org allows (MAX_BYTES), so that the spider can read the first MAX_BYTES bytes of a file
+# that is a little too large.
 MOST_DOWNLOADED = 2 * MAX_BYTES
 
 _OK = range(200, 300)
@@ -61,19 +62,19 @@ _TURN_SECS = 0.001
 # The signals of Scrapy that the spider handles. The handler of the signal `spider_opened` is the
 # method `_spider_opened`, and so on.
 _HEARD = "request_dropped response_received spider_opened spider_closed".split()
-# The *fate* of a sitemap is a text that describes what has become of it. This is the fate of a
-# sitemap that has at least one entry. Any other fate, such as "lists nothing", explains why the
-# sitemap has no entries.
+# The *fate* of a sitemap is a text that describes what has become of it. `_FOUND` means that the
+# sitemap has at least one entry. Any other fate, such as "lists nothing", is the reason why it has
+# none.
 _FOUND = ""
 # If a host has no usable sitemap, the spider logs a reason. The reason describes at most
 # `_MOST_TOLD` sitemaps, and has at most `_MOST_WHY` characters.
 _MOST_TOLD = 3
 _MOST_WHY = 2_000
 
-# The keys are the *fates* of the URLs that sitemaps list: each describes what has become of a URL.
-# For each fate except "lost", the stat `gbot_robots/sitemaps/entries/FATE` contains the number of
-# URLs. A URL that none of these stats counts is "lost". Each value is the description of the fate
-# in the last line that the spider logs.
+# The *fates* of the URLs that sitemaps list. Each fate describes what has become of a URL. The stat
+# `gbot_robots/sitemaps/entries/FATE` contains the number of URLs with this fate. Only the fate
+# "lost" has no stat. It is the fate of a URL that no other stat counts. The values are the words
+# for the fates in the last log line of the spider.
 _FATES = {
     "crawled": "crawled",
     "forbidden": "forbidden",
@@ -126,8 +127,8 @@ class RobotsSitemapSpider(SitemapSpider):
     sitemap_guess: bool | str | Sequence[str] = False
     sitemap_since: str | None = None
 
-    # SitemapDiscovery must not schedule sitemaps for this spider. Otherwise it would also schedule
-    # sitemaps of hosts that the user has not named.
+    # With the value True, `SitemapDiscovery` does not schedule sitemaps for this spider. Otherwise
+    # it would also schedule the sitemaps of hosts that the user has not named.
     _feeds_itself = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -152,10 +153,11 @@ class RobotsSitemapSpider(SitemapSpider):
             )
         self._guesses = guesses_of(self.sitemap_guess)
         # The hosts whose robots.txt was requested and has not arrived yet, as the user wrote them.
-        # In a resumed crawl, the duplicate filter may drop the request for a robots.txt, because an
-        # earlier run has made it. Then `_request_dropped` removes the host from the set.
+        # In a resumed crawl, the duplicate filter may drop the request, because an earlier run has
+        # already made it. `_request_dropped` then removes the host from this set.
         self._asked: set[str] = set()
-        # Yields the next number for each sitemap file, in the order in which reading them begins.
+        # An iterator that numbers the sitemap files, in the order in which the spider begins to
+        # read them.
         self._files = number()
         self._first_without = ""  # The first host without a sitemap, and the reason, for the log.
 
@@ -197,9 +199,8 @@ class RobotsSitemapSpider(SitemapSpider):
         if discovery is None:  # GBOT_ROBOTS_SITEMAPS is "off", or the add-on is not used.
             discovery = SitemapDiscovery(self.crawler, self._gbot)
         self._feed = discovery.feed
-        # The feed uses the same dict `request_meta` for its own requests for sitemaps. So the
-        # greatest size of a sitemap (`download_maxsize`), which is set below, applies to these
-        # requests as well.
+        # The feed copies `request_meta` to its own requests for sitemaps. So the value of
+        # `download_maxsize` that is set below applies to these requests as well.
         self._meta = self._feed.request_meta
         of_project = self.settings.getint("DOWNLOAD_MAXSIZE") or MOST_DOWNLOADED
         self._meta["download_maxsize"] = min(of_project, MOST_DOWNLOADED)
@@ -236,15 +237,16 @@ class RobotsSitemapSpider(SitemapSpider):
         self._count_fate("forbidden", request)
 
     def _count_fate(self, fate: str, request: Request) -> None:
-        """Count the fate of a page if a sitemap lists the page and the page was not counted before.
+        """Count the fate of a page if a sitemap lists it, unless the page was counted before.
 
-        The spider marks the requests for such pages with a key in their meta (`UNCOUNTED`). This
-        method removes the key. So a later request with a copy of the meta is not counted again.
+        The spider marks its requests for such pages with the meta key `UNCOUNTED`. This method
+        removes the key. So if the user's code makes a new request with a copy of the meta, the page
+        is not counted again.
         """
         add_to_stat(self.crawler, f"entries/{fate}", request.meta.pop(UNCOUNTED, False))
 
     def _names(self) -> Iterator[str]:
-        """Yield the URLs of robots.txt files in `sitemap_urls`, then the hosts the user gave."""
+        """Yield the URLs of robots.txt files in `sitemap_urls`, then the hosts of the user."""
         yield from filter(origin_of_robots_txt, self.sitemap_urls)
         yield from given_in(self.hosts, self.hosts_file)
 
@@ -257,8 +259,8 @@ class RobotsSitemapSpider(SitemapSpider):
             if origin_of_robots_txt(url) is None:
                 yield Request(url, self._parse_sitemap, meta={**self._meta})
         for text in self._names():
-            # `_asked` contains the hosts whose robots.txt has not arrived yet. If the crawl is
-            # idle, no response will come, so the loop must not wait until `_asked` becomes smaller.
+            # The loop waits until some of the robots.txt files in `_asked` have arrived. If the
+            # crawl is idle, no response will come, so the loop must not wait.
             while len(self._asked) >= _MOST_ASKED and not is_idle(self.crawler):
                 await pause(_IDLE_POLL_SECS)
             self._asked.add(text)
@@ -288,8 +290,9 @@ class RobotsSitemapSpider(SitemapSpider):
             ValueError: `host` is not a valid host.
         """
         origins = origins_of(host)
-        # Usually a request waits for some time if its server does not answer. With the key PROBE,
-        # the request fails at once, so that the spider can try the second origin of the host.
+        # With the key PROBE, the request fails at once if the server does not answer. The spider
+        # can then try the second origin of the host. Without the key, the plugin would try the same
+        # server again later.
         return Request(
             origins[number].robots_url,
             callback=self._parse_robots_txt,
@@ -304,12 +307,11 @@ class RobotsSitemapSpider(SitemapSpider):
         """Schedule the sitemaps that the robots.txt of a host lists.
 
         If the robots.txt lists no sitemaps, yield the request for the first path in
-        `sitemap_guess`. If the robots.txt means full disallow, so that nothing may be crawled, the
-        host is counted as denied. If the server has failed, the host is counted as unreachable.
+        `sitemap_guess`. If the robots.txt means full disallow (no page may be crawled), the host is
+        counted as denied. If the server has failed, the host is counted as unreachable.
 
-        If the plugin's middleware has made the response, the response has the flag `ANSWERED`, and
-        a second flag, which may be "full disallow". If the crawl does not use the middleware, the
-        status code decides.
+        A response of the plugin's middleware has the flag `ANSWERED`. In this case, a second flag
+        shows whether the robots.txt means full disallow. Otherwise the status code decides.
         """
         origin = Origin.of(response.url)
         has_failed = response.status in _TROUBLE
@@ -329,8 +331,9 @@ class RobotsSitemapSpider(SitemapSpider):
                 yield guess
             return
         self._asked.discard(host)
-        # If the URL in a Sitemap line is not absolute, as in "Sitemap: /sitemap.xml", the line is
-        # not valid. But there may be a sitemap at this path. So the guesses are tried as well.
+        # A line such as "Sitemap: /sitemap.xml" is not valid, because its URL is not absolute. But
+        # there may be a sitemap at this path. If the robots.txt has such lines (`is_partial`), the
+        # spider therefore also tries its guesses.
         lead = {"host": host, "number": len(new), "is_partial": bool(counts["skipped/malformed"])}
         for sitemap in new:
             for guess in await self._request_listed(sitemap, lead):
@@ -341,16 +344,17 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> Iterator[Request]:
         """Schedule the request for a sitemap that the robots.txt of a host lists.
 
-        The user's code may skip the sitemap, or replace its request by a different one. In both
-        cases the spider does not get the response for the sitemap. So this method records the fate
-        of the sitemap.
+        The user's code may skip the sitemap, or replace the request by a different one. In both
+        cases the spider gets no response for the sitemap, so this method itself records the fate of
+        the sitemap.
 
         Args:
             sitemap: the sitemap.
             lead: the arguments `host`, `number` and `is_partial` for `_listed_ended`.
 
         Returns:
-            The requests that `_listed_ended` yields, if the fate was recorded. Otherwise nothing.
+            The requests that `_listed_ended` yields. If the fate of the sitemap is not known yet,
+            there are none.
         """
         lead = {**lead, "robots_url": sitemap.robotstxt, "url": sitemap.url}
         fate = _FOUND
@@ -376,10 +380,11 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> Iterator[Request]:
         """Record the fate of a sitemap that a robots.txt lists.
 
-        If this is the first sitemap of its host that has entries, the host is counted as "listed".
-        If this is the last sitemap of the host, yield the request for the first guess (a path of
-        `sitemap_guess`) in two cases: none of the host's sitemaps has entries, or `is_partial` is
-        true.
+        The first sitemap with entries makes the host count as "listed".
+
+        After the last sitemap of the host, the guesses begin in two cases: none of the sitemaps has
+        entries, or `is_partial` is true. Then yield the request for the first guess, which is a
+        path of `sitemap_guess`.
 
         Args:
             fate: `_FOUND`, or the reason why the sitemap lists nothing.
@@ -438,8 +443,8 @@ class RobotsSitemapSpider(SitemapSpider):
         """Yield the request for the first guess.
 
         A guess is a path of `sitemap_guess` at which the host may have a sitemap. If there are no
-        guesses, and the robots.txt lists no sitemap that has entries, the host is counted as a host
-        without a sitemap.
+        guesses, and no sitemap in the robots.txt has entries, the host is counted as a host without
+        a sitemap.
 
         Args:
             host: the host as the user wrote it.
@@ -463,8 +468,8 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> Iterator[Request]:
         """Yield the request for the next guess, which is a path of `sitemap_guess`.
 
-        If no guess is left, and the robots.txt lists no sitemap that has entries, the host is
-        counted as a host without a sitemap.
+        If all guesses were tried, and no sitemap in the robots.txt has entries, the host is counted
+        as a host without a sitemap.
 
         Args:
             host: the host as the user wrote it.
@@ -506,9 +511,10 @@ class RobotsSitemapSpider(SitemapSpider):
 
         Args:
             fate: `_FOUND`, or the reason why the sitemap lists nothing.
-            lead: if a robots.txt lists the sitemap, the arguments of `_listed_ended` except `fate`.
-            guess: if the URL of the sitemap was a guess, the arguments of `_guess`.
-            url: the URL of the sitemap, if it was a guess.
+            lead: the arguments of `_listed_ended` except `fate`; None if no robots.txt lists the
+                sitemap.
+            guess: the arguments of `_guess`; None if the URL of the sitemap was not a guess.
+            url: the URL of the sitemap if it was a guess; otherwise "".
         """
         if lead is not None:
             return self._listed_ended(fate, **lead)
@@ -531,8 +537,9 @@ class RobotsSitemapSpider(SitemapSpider):
 
         Args:
             response: the response with the sitemap.
-            **origin: the arguments of `_ended` except `fate`. There are none for a sitemap that a
-                sitemap index lists, or that is in the user's `sitemap_urls`.
+            **origin: the arguments `lead`, `guess` and `url` of `_ended`, which describe how the
+                spider has found the sitemap. All are missing if a sitemap index or the user's
+                `sitemap_urls` contain the sitemap.
         """
         reader = SitemapReader(response.body)
         async for request in self._requests(reader, response):
@@ -570,8 +577,8 @@ class RobotsSitemapSpider(SitemapSpider):
         If the host has no sitemap, `on_host_without_sitemap` is also called.
 
         Args:
-            outcome: "listed", "guessed", "without", "unreachable", "denied" or "invalid". A host
-                that was counted as "guessed" may later be counted as "without", too.
+            outcome: "listed", "guessed", "without", "unreachable", "denied" or "invalid". If all
+                guesses of a "guessed" host fail, the host is later counted as "without" as well.
             host: the host as the user wrote it.
             why: the reason why the host has no sitemap; "" if it may have one.
         """
@@ -585,12 +592,12 @@ class RobotsSitemapSpider(SitemapSpider):
     def _request_dropped(self, request: Request) -> None:
         """Handle a request that the duplicate filter has dropped.
 
-        1. The request is for a robots.txt. It is dropped if an earlier run of the crawl has made
-           it. In this case `start` must not wait for the response.
-        2. The request is for a sitemap. It is dropped if the same sitemap was requested before, for
-           example because the robots.txt of a different host lists it, too. Then the sitemap counts
-           as a sitemap with entries, unless a redirect has led to it.
-        3. The request is for a page that a sitemap lists. The page is counted as a duplicate.
+        1. A request for a robots.txt is dropped if an earlier run of the crawl has already made it.
+           Then `start` must not wait for the response.
+        2. A request for a sitemap is dropped if the crawl has already requested the same URL, for
+           example because two hosts list the same sitemap. The sitemap is treated as a sitemap with
+           entries, unless a redirect has led to the URL.
+        3. A request for a page that a sitemap lists is counted as a duplicate.
         """
         engine: Any = self.crawler.engine
         if request.callback == self._parse_robots_txt:
@@ -608,9 +615,9 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _requests(self, reader: SitemapReader, response: Response) -> AsyncIterator[Request]:
         """Yield requests for the pages and sitemaps that a file lists, while the file is read.
 
-        If the user has written a `sitemap_filter`, the filter gets all entries of the file, and the
-        spider requests the entries that the filter yields. A yielded entry counts as a sitemap if
-        the last entry that the filter has read is a sitemap.
+        If the user has written a `sitemap_filter`, it gets all entries of the file, and the spider
+        requests the entries that it yields. A yielded entry is requested as a sitemap if the last
+        entry that the filter has read is a sitemap. Otherwise it is requested as a page.
 
         Args:
             reader: the reader of the file.
@@ -698,9 +705,8 @@ class RobotsSitemapSpider(SitemapSpider):
             if not follows_sitemap(self, whole):
                 raise Skipped("skipped/follow", url)
             tally.numbers["entries/sitemap"] += 1
-            # Requests for pages have the priority 0. Requests for sitemaps have a lower priority,
-            # so that the spider does not read many sitemaps before it requests the pages that they
-            # list.
+            # Requests for sitemaps have a lower priority than requests for pages, which have 0. So
+            # the spider requests the pages of a sitemap before it reads many more sitemaps.
             request = Request(url, self._parse_sitemap, meta=meta, priority=-1)
             self._feed.check.note_checked(request, response.url)
             return request
@@ -732,7 +738,7 @@ def _name_of(file: Response) -> str:
 class _Tally:
     """Counts the URLs of one sitemap file, and adds the numbers to the stats from time to time.
 
-    A file may list 50,000 URLs. Changing a stat and writing a line to the log for each of them
+    A file may list 50,000 URLs. If each of them changed a stat and wrote a line to the log, this
     would take longer than reading the file.
 
     Args:

@@ -1,8 +1,9 @@
 """Checks the URLs that a crawl finds in robots.txt files and sitemaps.
 
-If the crawl must not follow a URL, the checks raise `Skipped`. The module also reads the hosts that
-a user gives to `RobotsSitemapSpider`. It makes no network requests. For the public suffix list, it
-uses the copy in the library tldextract.
+If the crawl must not follow a URL, the checks raise `Skipped`.
+
+The module also reads the hosts that a user gives to `RobotsSitemapSpider`. It makes no network
+requests, not even for the public suffix list, of which the library tldextract contains a copy.
 Sources: the section "sitemap" of Google's robots.txt specification (absolute URLs that need not be
 encoded, on any host); sitemaps.org, "Sitemap file location"; `core.urls` and w3lib for the syntax
 of URLs.
@@ -32,13 +33,13 @@ from ..meta import CHECKED, SITEMAP
 from ..settings import GbotSettings
 from .reader import MOST_URL_CHARS, URL
 
-# A sitemap index may list further sitemap indexes, and these may list more. At most this number of
-# indexes may lead to a sitemap, one below the other. sitemaps.org allows one.
+# The greatest number of sitemap indexes that lead to a sitemap. For example, there are two if a
+# sitemap index lists a second index, and the second index lists the sitemap. sitemaps.org allows
+# only one.
 MOST_LEVELS = 3
 
-# The rules by which a sitemap is skipped. Each value describes a rule for the log. The key is the
-# name of the stat that counts the sitemaps which this rule skips, without the prefix
-# `gbot_robots/sitemaps/`.
+# The rules by which a sitemap is skipped. Each value describes a rule for the log. The stat
+# `gbot_robots/sitemaps/KEY` counts the sitemaps that the rule skips.
 RULES = {
     "not_fed": "GBOT_ROBOTS_SITEMAPS, since the spider finds its pages in another way",
     "capped": "GBOT_ROBOTS_MAX_SITEMAPS",
@@ -77,9 +78,9 @@ _PATH = re.compile(r"/(?!/)")
 _UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ufffd\ud800-\udfff\u2028\u2029]")
 
 
-# Matches URLs that w3lib's safe_url_string leaves unchanged, so that this slow function need not be
-# called for them. Group 1 is the URL up to the path, such as "https://example.org:8080". Group 2 is
-# the scheme.
+# Matches URLs that w3lib's `safe_url_string` would leave unchanged. For these URLs, this slow
+# function is not called. Group 1 is the URL up to the path, such as "https://example.org:8080".
+# Group 2 is the scheme.
 _ORDINARY = re.compile(
     r"((https?)://[a-z0-9.-]{1,255}(?::[0-9]{2,5})?)/[\w~!$%&()*+,;=:@./-]{0,2000}"
     r"(?:\?[\w~!$%&()*+,;=:@./?-]{1,2000})?",
@@ -91,11 +92,10 @@ class Skipped(ValueError):  # noqa: N818  The name shows what became of the URL.
     """Raised for a URL in a robots.txt or sitemap that the crawl must not follow.
 
     Args:
-        stat: the name of the stat that counts the URL if a robots.txt lists it, without
-            `gbot_robots/sitemaps/`; for example "skipped/host".
+        stat: the name of the stat that counts the URL, without `gbot_robots/sitemaps/`; for example
+            "skipped/host". If a sitemap and not a robots.txt lists the URL, see `reason`.
         url: the URL.
-        rule: a description of the rule by which the URL is skipped. If `rule` is "", `stat` is a
-            key of `RULES`, and its value there is the description.
+        rule: a description of the rule by which the URL is skipped. The default is `RULES[stat]`.
 
     Attributes:
         stat: the same as the argument `stat`.
@@ -123,8 +123,7 @@ class Skipped(ValueError):  # noqa: N818  The name shows what became of the URL.
     def reason(self) -> str:
         """The last part of `stat`, such as "host" for "skipped/host".
 
-        If a sitemap lists the URL, it is counted in the stat `entries/REASON`, such as
-        `entries/host`.
+        If a sitemap lists the URL, it is counted in a stat with this name, such as `entries/host`.
         """
         return self.stat.rpartition("/")[2]
 
@@ -180,8 +179,9 @@ class UrlCheck(NamedTuple):
         Args:
             robots_url: the URL of the robots.txt.
             robotstxt: the parsed robots.txt.
-            before: the URLs that earlier calls for this robots.txt have returned. They are not
-                returned again, and they count towards the limit GBOT_ROBOTS_MAX_SITEMAPS.
+            before: the URLs that earlier calls have chosen from this robots.txt. They are not
+                returned again, but GBOT_ROBOTS_MAX_SITEMAPS limits their number together with the
+                new URLs.
 
         Returns:
             Three values. The first is the list of sitemaps. The second is a `Counter` with the
@@ -240,10 +240,10 @@ class UrlCheck(NamedTuple):
             no password. The third is the origin of the URL.
 
         Raises:
-            Skipped: the crawl must not follow the URL. There are three possible reasons: it is not
-                a valid URL with a host ("malformed"); the crawl cannot fetch URLs of its scheme
-                ("scheme"); or, with GBOT_ROBOTS_DENY_PRIVATE, it leads from a file on a public host
-                to a private host ("private").
+            Skipped: the crawl must not follow the URL. It is not a valid URL with a host
+                ("malformed"), or the crawl cannot fetch URLs of its scheme ("scheme"). With
+                GBOT_ROBOTS_DENY_PRIVATE, a file on a public host must not list a URL on a private
+                host ("private").
         """
         site = self._site_of_ordinary(text)
         if site is not None:
@@ -285,18 +285,17 @@ class UrlCheck(NamedTuple):
     def below(self, url: str, file: Response) -> dict[str, Any]:
         """Check a sitemap that `file` lists. Return the value of `meta.SITEMAP` for its request.
 
-        This value contains the URL of `file`, and the number of sitemap indexes above the sitemap.
+        This value contains the URL of `file`, and the number of sitemap indexes that lead to the
+        sitemap. This number is limited, because some indexes lead to further indexes without end.
 
         Args:
             url: the URL of the sitemap.
-            file: the response with a sitemap index, or with a robots.txt that the spider's code
-                reads. A robots.txt does not count as a sitemap index. If the spider itself has
-                requested the robots.txt, the sitemap may be on any host.
+            file: the response with the file that lists the sitemap: a sitemap index, or a
+                robots.txt that the spider's code reads. If the spider itself has requested this
+                robots.txt, the sitemap may be on any host.
 
         Raises:
-            Skipped: the crawl must not request the sitemap ("host", "loopback" or "depth"). The
-                number of indexes above a sitemap is limited, because some indexes lead to further
-                indexes without end.
+            Skipped: the crawl must not request the sitemap ("host", "loopback" or "depth").
         """
         source = file.meta.get(SITEMAP, {})
         self.check_host(url, source.get("robotstxt"))
@@ -347,9 +346,9 @@ class UrlCheck(NamedTuple):
 def check_machine(url: str, found_at: str) -> None:
     """Check that a file from the network does not lead to the machine on which the crawl runs.
 
-    If a site's software does not know its own address, its robots.txt may list
-    "http://localhost/sitemap.xml". The crawl must not fetch this URL from its own machine. But if
-    the file that lists the URL is itself on loopback or on disk, the URL may be correct.
+    The robots.txt of a site may list "http://localhost/sitemap.xml", because the site's software
+    does not know its own host name. The crawl must not fetch this URL from its own machine. But if
+    the file that lists the URL is itself on this machine, the URL may be correct.
 
     Args:
         url: the URL of a sitemap.
@@ -402,10 +401,11 @@ def _domain_of(host: str) -> str:
 def origins_of(text: str) -> tuple[Origin, ...]:
     """Return the origins to try for a host that a user has given, in the order of the attempts.
 
-    The user writes a host as `example.org`, as `example.org:8080` or as any URL on the host. For a
-    URL, the result is only its own origin. Without a scheme, https is tried first and then http.
-    But for a port that does not end with 443, such as 8080, http is tried first. A server that does
-    not use TLS might never answer the attempt with https.
+    The user writes a host as `example.org`, as `example.org:8080` or as any URL on the host. A URL
+    has only one origin. For a host without a scheme, https is tried first, and then http.
+
+    If the host has a port that does not end with 443, such as 8080, http is tried first, because a
+    server without TLS might never answer the attempt with https.
 
     Raises:
         ValueError: `text` is not a host.
@@ -423,11 +423,10 @@ def origins_of(text: str) -> tuple[Origin, ...]:
 def scope_of(hosts: Iterable[str]) -> frozenset[str]:
     """Return the scope of a crawl, which is the set of hosts on which it may request pages.
 
-    For the host "www.example.org", the scope contains "example.org". It covers all subdomains of
-    "example.org" (see `covers`), so it also covers "www.example.org". But if the rest after "www."
-    is a public suffix, as in "www.gov.uk", the scope contains the whole host, because the sites
-    below a public suffix belong to unrelated owners. The port matters: the scope of "example.org"
-    does not cover "example.org:8080".
+    For the host "www.example.org", the scope contains "example.org", which covers itself and all of
+    its subdomains (`covers`). If the rest after "www." is a public suffix, as in "www.gov.uk", the
+    scope contains the whole host, because the sites below a public suffix have unrelated owners.
+    The scope of "example.org" does not cover a different port, as in "example.org:8080".
 
     A text that is not a valid host is ignored here. The spider's `start` reports it.
 
