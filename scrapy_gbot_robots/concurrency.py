@@ -73,7 +73,7 @@ class TimeLimit:
         self.lift: Callable[[], object] = lambda: None  # `begin` replaces this function.
 
     async def on(self, work: Coroutine[Any, Any, _T], why: str = "") -> _T:
-        """Await `work`, and cancel it when its time is over. Return its result.
+        """Await `work`, and return its result. When the limit is reached, cancel `work`.
 
         Even with a limit of 0 seconds, `work` runs until it has to wait for the first time.
 
@@ -124,7 +124,7 @@ async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:
 
 
 class OneThread:
-    """A thread that makes calls which may take long, one after another.
+    """A thread for calls that may take long. It makes them one after another.
 
     The thread is a daemon. So even if a call never returns, the process can end.
     """
@@ -163,7 +163,7 @@ class OneThread:
         return await maybe_deferred_to_future(over)
 
     def _serve(self) -> None:
-        for call in iter(self._calls.get, None):  # The None that `end` adds ends the loop.
+        for call in iter(self._calls.get, None):  # `end` adds None, which ends the loop.
             call()
             del call  # Otherwise the arguments would stay in memory until the next call.
 

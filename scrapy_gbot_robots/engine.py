@@ -317,7 +317,7 @@ def refuse_as_add_on(component: type, crawler: Crawler) -> None:
 
 @cache
 def _has_titled_keys() -> bool:
-    """Whether Scrapy's `Headers` is a dict with keys such as b"User-Agent", in this spelling."""
+    """Whether Scrapy's `Headers` is a dict whose keys are spelt like b"User-Agent"."""
     return dict.__contains__(Headers({"user-agent": "a"}), _USER_AGENT)
 
 

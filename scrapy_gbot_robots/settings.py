@@ -549,7 +549,7 @@ def _lack(field_name: str, need: _Need, settings: Words) -> Iterator[str]:
 
     Args:
         field_name: the field name of the first setting.
-        need: the second setting that the first setting needs.
+        need: describes the second setting.
         settings: the user's settings.
 
     Raises:
@@ -602,7 +602,7 @@ _told: WeakValueDictionary[int, BaseSettings] = WeakValueDictionary()
 def warn_of_mistakes(settings: BaseSettings) -> None:
     """Log a warning for each setting that is probably a mistake.
 
-    Several parts of a crawl may call this function with the settings of the crawl. Only the first
+    The add-on, the middleware and the spider of a crawl may all call this function. Only the first
     call logs warnings.
     """
     if _told.get(id(settings)) is settings:

@@ -257,7 +257,8 @@ class Exchange:
                 dict.pop(request.headers, name, None)
         proxy = request.meta.get("proxy")
         is_for_this_proxy = proxy == request.meta.get(AUTHORISED, self._proxy)
-        # If a middleware has changed the credentials, they belong to the proxy that it has chosen.
+        # If a middleware has changed the credentials, the new ones are for the proxy in the
+        # request.
         is_of_a_middleware = request.headers.get(PROXY_HEADER) != self._credentials
         if not proxy or not (is_for_this_proxy or is_of_a_middleware):
             request.headers.pop(PROXY_HEADER, None)

@@ -278,7 +278,7 @@ class SitemapFeed:
     async def choose(
         self, origin: Origin, robotstxt: RobotsTxt, *, is_wanted: bool = True
     ) -> tuple[list[FoundSitemap], Counter[str]]:
-        """Choose sitemaps from the robots.txt of `origin`, and add them to `chosen`.
+        """Choose sitemaps from the robots.txt of `origin`, and add their URLs to `chosen`.
 
         Args:
             origin: the origin of the robots.txt.
@@ -429,7 +429,7 @@ def may_be_fed(crawler: Crawler, settings: GbotSettings) -> bool:
 def reads_sitemap(crawler: Crawler, request: Request | None) -> bool:
     """Return whether the callback of `request` is the spider's method that reads sitemaps.
 
-    The spider of the crawl must be a SitemapSpider. Its method reads sitemaps and robots.txt files.
+    The spider must be a SitemapSpider. This method of a SitemapSpider also reads robots.txt files.
     """
     spider: Any = crawler.spider
     return request is not None and request.callback == sitemap_callback(spider)

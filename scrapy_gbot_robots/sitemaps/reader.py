@@ -58,8 +58,9 @@ _ZIPPED_PIECE = 65_536  # A gzipped file is unpacked in pieces of this size in b
 # gzip member has 2,400 pieces.
 _MOST_PIECES = 3_200
 
-# The charsets that a file may declare, as beginnings of the names of Python's codecs. All of them
-# are compatible with ASCII. With any other codec, such as UTF-7, harmless text could become markup.
+# A file may declare the charsets of all codecs in Python whose names begin with one of these texts.
+# They are compatible with ASCII. With any other codec, such as UTF-7, harmless text could become
+# markup.
 _CHARSETS = tuple("utf-8 ascii iso8859 cp125 koi8 gb big5 shift_jis cp932 euc cp949".split())
 _MARK = "\ufeff"  # The byte order mark, as a character of decoded text.
 _ABSOLUTE = re.compile(
@@ -72,7 +73,7 @@ _WRAPS = re.compile(r"[\t\n\r]")
 URL = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+.-]*:|[/?#]|[\w.~%!$'()*+,;=@-][^:/?#]*(?:[/?#]|\Z)).*", re.DOTALL
 )
-# Invisible characters, with which a valid URL does not end.
+# Invisible characters. A valid URL does not end with one of them.
 _INVISIBLE = "\xad\u200b\u200e\u200f\u2060\ufeff"
 # Matches white space and the beginning of a second URL after it. If a value contains two URLs, it
 # is not used. White space alone does not matter, because real files contain URLs with blanks.
@@ -174,7 +175,7 @@ class SitemapReader:
         is_sitemap: True if the last entry that was yielded is a sitemap; False if it is a page.
         entries: the number of entries that have been read.
         broken: the number of entries that could not be read. It also counts each `loc` outside of
-            an entry, and each further `loc` in an entry after the first.
+            an entry, and each `loc` in an entry after the first one.
         trouble: the reason why the file is not a sitemap, is truncated, or could not be read to its
             end; otherwise "".
     """
@@ -257,8 +258,8 @@ class SitemapReader:
     def _line(self, line: str) -> SitemapEntry | None:
         """Return the entry for a line, or None if the line is not an absolute URL.
 
-        Such a line counts as broken unless it is empty. Relative URLs are not accepted, because any
-        line of an ordinary text could be a relative URL.
+        If the line contains any other text, it counts as broken. Relative URLs are not accepted,
+        because any line of an ordinary text could be a relative URL.
         """
         line = line.strip()
         if _ABSOLUTE.fullmatch(line):
@@ -342,10 +343,10 @@ class SitemapReader:
             self._entry.close_child(tag.text)
 
     def _plain_entries(self, markup: Markup) -> Entries:
-        """Yield the entries at the current position, up to an entry that is not a *plain entry*.
+        """Yield the entries at the current position, until an entry is not a *plain entry*.
 
-        A plain entry has the usual form, and is read with a pattern. For a broken entry, yield
-        None.
+        A plain entry has the usual form, so a pattern can read it. If a plain entry is broken,
+        yield None.
         """
         text = markup.text
         while start := _PLAIN_START.match(text, markup.at):
@@ -375,9 +376,9 @@ class SitemapReader:
                 yield None
 
     def _up_to_barren(self, texts: Iterator[str]) -> Iterator[str]:
-        """Yield the texts, as long as they contain entries.
+        """Yield `texts`, until `_MOST_BARREN` characters in a row contain no complete entry.
 
-        If `_MOST_BARREN` characters contain no complete entry, set `trouble` and stop.
+        In this case set `trouble`.
         """
         for text in texts:
             yield text
@@ -558,7 +559,7 @@ def _base_of(element: Tag, outer: str = "") -> str:
 
 
 def _joined(base: str, url: str) -> str:
-    """Return the absolute URL of `url`, which may be relative to `base`; "" if it is not valid.
+    """Resolve `url` against `base`, and return the absolute URL; "" if it would not be valid.
 
     If `base` is empty, return `url` unchanged.
     """

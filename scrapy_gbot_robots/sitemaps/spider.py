@@ -210,8 +210,9 @@ class RobotsSitemapSpider(SitemapSpider):
     def _spider_closed(self) -> None:
         """Log one line with the results of the crawl.
 
-        It contains the number of hosts without a sitemap, the first of them and the reason, the
-        number of sitemaps, and the number of URLs for each fate.
+        The line contains the number of hosts without a sitemap, and the name of the first of these
+        hosts with the reason. It also contains the number of sitemaps, and the number of URLs for
+        each fate.
         """
         stats = self.crawler.stats.get_stats()
         number = stats.get("gbot_robots/sitemaps/entries", 0)
