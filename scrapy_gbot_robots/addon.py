@@ -32,7 +32,7 @@ POSITION = 100  # The position of Scrapy's robots.txt middleware in DOWNLOADER_M
 # EXTENSIONS, the class of the component, and the position of the component in the value of the
 # setting.
 COMPONENTS = (
-    ("EXTENSIONS", RobotsRecord, 0),  # It does nothing without GBOT_ROBOTS_RECORD.
+    ("EXTENSIONS", RobotsRecord, 0),  # RobotsRecord does nothing unless GBOT_ROBOTS_RECORD is set.
     ("EXTENSIONS", RobotsReport, 0),
     ("EXTENSIONS", SitemapDiscovery, 0),
     # PageRulesMiddleware does nothing unless GBOT_ROBOTS_PAGE_RULES is True.

@@ -290,12 +290,12 @@ class Fetcher:
         2. The headers arrive, but the body does not arrive completely. Then the download handler
            raises an exception that does not contain the status. The second request stops as soon as
            the headers have arrived. If its status is not 2xx, the body is not needed (Google's
-           page, "HTTP status codes"). It takes at most half of `secs_left`, so that a chain of
-           redirects with incomplete bodies comes to an end.
+           page, "HTTP status codes"). The second request takes at most half of `secs_left`, so that
+           a chain of redirects with incomplete bodies comes to an end.
         3. The Content-Length is greater than MOST_DOWNLOADED, and the download handler has
            cancelled the download. The second request has no limit, because the `Exchange` stops the
            download. For that it needs the signals of the download. If the plugin might not get
-           them, the request is not sent.
+           them, the second request is not sent.
         """
         send = partial(self._send, url, origin, request)
         exchange = await send(secs_left, self._settings.max_bytes)
@@ -441,11 +441,12 @@ class Fetcher:
         """Set the credentials in the headers of a request for a robots.txt.
 
         If `at_home` is true, the request keeps its own credentials. If it has none, it gets the
-        credentials of Scrapy's HTTPAUTH settings.
+        credentials of Scrapy's HTTPAUTH settings. If `at_home` is false, the request loses its
+        credentials.
 
-        All headers in CREDENTIALS and NEVER_SENT that still have no value are set to an empty list,
-        so that no middleware adds them. The `Exchange` removes the empty headers before the request
-        is sent.
+        All headers in NEVER_SENT, and the headers in CREDENTIALS that have no value now, are set to
+        empty lists, so that no middleware adds them. The `Exchange` removes the empty headers
+        before the request is sent.
 
         Args:
             robots_request: the request. Its headers are changed.
@@ -483,16 +484,16 @@ class Fetcher:
 
 
 def way_of(request: Request, meta_keys: Iterable[str]) -> Way:
-    """Return the *way* of the robots.txt request that is made for `request`.
+    """Return the *way* by which the crawl would request a robots.txt for `request`.
 
-    Two requests have the same way if their robots.txt requests have the same proxy, the same
-    credentials for it, and the same values of the other meta keys.
+    A way consists of the proxy, the credentials for the proxy, and the values of the other meta
+    keys that are copied from `request` to its robots.txt request.
 
     Args:
         request: the request for a page.
         meta_keys: the meta keys in `GBOT_ROBOTS_META_KEYS`.
     """
-    # The values of some keys cannot be hashed, but all values have a representation.
+    # The `repr` is used, because some values cannot be hashed.
     keys = filter(request.meta.__contains__, meta_keys)
     way = [f"{key}={request.meta[key]!r}" for key in keys]
     if PROXY_HEADER in request.headers:

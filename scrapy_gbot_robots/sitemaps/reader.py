@@ -113,9 +113,9 @@ _ENTRIES: Mapping[str, Kinds] = {
     "rdf": _OF_RSS,
     "feed": {"entry": {"link": "loc", "updated": "lastmod", "modified": "lastmod"}},
 }
-# These names do not become keys of an entry by themselves. If a format does not define a child
-# element, the name of the element becomes a key. But an element <alternate>, for example, must not
-# replace the list of URLs whose key is "alternate".
+# If a format does not define a child element, the name of the element becomes a key of the entry,
+# unless it is one of these names. For example, an element <alternate> must not replace the list of
+# URLs whose key is "alternate".
 _TAKEN = frozenset({"loc", "lastmod", "link", "alternate"})
 
 # The following patterns match a *plain entry*, which has the usual form. Most files contain only

@@ -247,7 +247,7 @@ class RobotsSitemapSpider(SitemapSpider):
         add_to_stat(self.crawler, f"entries/{fate}", request.meta.pop(UNCOUNTED, False))
 
     def _names(self) -> Iterator[str]:
-        """Yield the URLs of robots.txt files in `sitemap_urls`, then the hosts of the user."""
+        """Yield the robots.txt URLs in `sitemap_urls`, then the hosts that the user gave."""
         yield from filter(origin_of_robots_txt, self.sitemap_urls)
         yield from given_in(self.hosts, self.hosts_file)
 
@@ -275,7 +275,7 @@ class RobotsSitemapSpider(SitemapSpider):
 
         Args:
             host: the host as the user wrote it.
-            why: the reason, as a text for people.
+            why: the reason, as a text for the log.
         """
         self.logger.info("%s has no usable sitemap: %s", shown(host), shown(why, _MOST_WHY))
 
@@ -383,9 +383,9 @@ class RobotsSitemapSpider(SitemapSpider):
 
         The first sitemap with entries makes the host count as "listed".
 
-        After the last sitemap of the host, the guesses begin in two cases: none of the sitemaps has
-        entries, or `is_partial` is true. Then yield the request for the first guess, which is a
-        path of `sitemap_guess`.
+        When the fates of all sitemaps of the host are known, the spider may also try its guesses,
+        the paths of `sitemap_guess`. It does so if none of the sitemaps has entries, or if
+        `is_partial` is true. Then this method yields the request for the first guess.
 
         Args:
             fate: `_FOUND`, or the reason why the sitemap lists nothing.

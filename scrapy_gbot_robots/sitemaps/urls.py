@@ -172,7 +172,7 @@ class UrlCheck(NamedTuple):
     def choose(
         self, robots_url: str, robotstxt: RobotsTxt, before: Collection[str] = ()
     ) -> tuple[list[FoundSitemap], Counter[str], str]:
-        """Return the sitemaps in a robots.txt that the crawl may request.
+        """Return the sitemaps that a robots.txt lists and that the crawl may request.
 
         A malformed Sitemap line does not affect the other lines.
 
@@ -180,15 +180,17 @@ class UrlCheck(NamedTuple):
             robots_url: the URL of the robots.txt.
             robotstxt: the parsed robots.txt.
             before: the URLs that earlier calls have chosen from this robots.txt. They are not
-                returned again, but GBOT_ROBOTS_MAX_SITEMAPS limits their number together with the
-                new URLs.
+                returned again, but they count towards the limit GBOT_ROBOTS_MAX_SITEMAPS.
 
         Returns:
-            Three values. The first is the list of sitemaps. The second is a `Counter` with the
-            number of Sitemap lines for each stat, such as "found", "duplicate" or a key of `RULES`.
-            The stat "found" counts each line with a valid URL that no earlier line has, even if the
-            sitemap is skipped because of its host or because of the limit. The third value
-            describes the first line that was skipped; it is "" if no line was skipped.
+            Three values:
+
+            1. The list of sitemaps.
+            2. A `Counter` with the number of Sitemap lines for each stat, such as "found",
+               "duplicate" or a key of `RULES`. "found" is the number of different valid URLs that
+               are not in `before`. It includes the URLs that are skipped because of their host or
+               because of the limit.
+            3. A description of the first line that was skipped; "" if no line was skipped.
         """
         chosen: list[FoundSitemap] = []
         counts: Counter[str] = Counter()
