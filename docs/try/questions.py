@@ -63,7 +63,7 @@ def verdicts(body: bytes, other: bytes | None, urls: bytes, named: str) -> str:
                 turned = "" if second.allowed == verdict.allowed else str(second)
             line = verdict.rule.line if verdict.rule else 0
             rows.append((shown(url), number, verdict.allowed, line, str(verdict), turned))
-    followed = [_followed(robotstxt, one.crawler) for one in asked]
+    followed = [_followed(robotstxt, one.crawler, body) for one in asked]
     marked = {row[3] for row in rows}.union(*(numbers for _, _, numbers in followed))
     answer = {
         "version": __version__,
@@ -124,12 +124,14 @@ def _crawlers_in(named: str) -> tuple[list[asking.NamedUserAgent], list[str]]:
     return [*asked.values()][:MOST_CRAWLERS], notes
 
 
-def _followed(robotstxt: RobotsTxt, crawler: crawlers.UserAgent) -> tuple[str, str, list[int]]:
+def _followed(
+    robotstxt: RobotsTxt, crawler: crawlers.UserAgent, body: bytes
+) -> tuple[str, str, list[int]]:
     """Return a crawler's name, the group that it follows in words, and the lines that name it."""
     user_agent = robotstxt.verdict("/", crawler).group
     followed = [group for group in _groups(robotstxt) if user_agent in group.user_agents]
     numbers = [group.user_agents[user_agent] for group in followed]
-    words = asking.group_in_words(crawler, user_agent, numbers[0] if numbers else None)
+    words = asking.group_in_words(crawler, user_agent, numbers[0] if numbers else None, body)
     return crawler.name or "*", words, numbers[:MOST]
 
 

@@ -112,7 +112,8 @@ class Check(NamedTuple):
     @property
     def group(self) -> str:
         """The group that was used, and the reason for using it, in words."""
-        return group_in_words(self.named_user_agent.crawler, self.verdict.group, self.group_line)
+        crawler = self.named_user_agent.crawler
+        return group_in_words(crawler, self.verdict.group, self.group_line, self.state.rules)
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from .crawlers import UserAgent, agents_heeded, cut_token, is_browser_like
 from .known_crawlers import did_you_mean, did_you_misspell, is_known, well_known
+from .lines import as_written, split_lines
 from .robots import RobotsTxt, groups_of
 from .urls import ROBOTS_PATH, Origin, origin_of_robots_txt, shown
 from .verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
@@ -177,13 +178,17 @@ def group_line(robotstxt: RobotsTxt, verdict: Verdict) -> int | None:
     return None
 
 
-def group_in_words(crawler: UserAgent, group: str | None, line: int | None) -> str:
+def group_in_words(
+    crawler: UserAgent, group: str | None, line: int | None, body: bytes = b""
+) -> str:
     """Describe, for people, which group a crawler follows and why.
 
     Args:
         crawler: the crawler.
-        group: the user agent of the group; None if the crawler follows no group.
+        group: the user agent of the group, in lower case; None if the crawler follows no group.
         line: the number of the user-agent line of the group.
+        body: the robots.txt. The result contains the user agent as the line in it spells it.
+            Without `body`, the result contains the user agent in lower case.
     """
     heeded = [*crawler.tokens]
     if crawler.heeds_global:
@@ -198,6 +203,10 @@ def group_in_words(crawler: UserAgent, group: str | None, line: int | None) -> s
         ignored = "" if crawler.heeds_global else "; it ignores *"
         return f"none: no group names {unnamed}{ignored}"
     why = f"no group names {unnamed}" if unnamed else "it names the crawler"
+    if body and line is not None:
+        spelt = as_written(split_lines(body)[line - 1])[: len(group)].decode("ascii", "replace")
+        if spelt.lower() == group:
+            group = spelt
     return f'"{group}" (line {line}): {why}'
 
 

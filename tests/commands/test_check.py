@@ -32,7 +32,7 @@ ROBOTS_TXT = """\
 User-agent: googlebot
 Disallow: /images/
 
-User-agent: testbot/2.0\t# any version
+User-agent: TestBot/2.0\t# any version
 Disallow: /cart/
 Allow: /cart/help
 Disallow: /menü
@@ -45,9 +45,10 @@ Disallow: /
 @table(
     "url, user_agent, status, said",
     ("/cart/help", "testbot", 0, "6 | Allow: /cart/help"),
-    ("/cart/1", "testbot", 1, "4 | User-agent: testbot/2.0 # any version\n"),  # a tab
+    ("/cart/1", "testbot", 1, "4 | User-agent: TestBot/2.0 # any version\n"),  # a tab
     ("/men%c3%bc", "testbot", 1, "7 | Disallow: /menü"),
     ("/x", "stranger", 1, '"*" (line 9): no group names stranger'),
+    ("/cart/1", "testBOT", 1, '"TestBot" (line 4): it names the crawler'),
     ("/images/", "*", 1, "= crawler: *\n"),
     ("https://a.example/robots.txt", "stranger", 0, "a robots.txt itself is never"),  # S8.10
     ("/y", "Mozilla/5.0 (compatible; TestBot/3; +http://x)", 0, "TestBot, from --as"),

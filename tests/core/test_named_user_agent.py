@@ -157,6 +157,19 @@ def test_words_for_a_file_without_a_group_and_for_a_group_of_another() -> None:
 
 
 @table(
+    "line, shown",
+    (b"User-agent: GPTBot", '"GPTBot"'),
+    (b"\xef\xbb\xbfuser-agent\tgptBOT/1.2  # any version", '"gptBOT"'),
+)
+def test_group_is_spelt_as_in_the_file(line: bytes, shown: str) -> None:
+    body = line + b"\nDisallow: /\n"
+    crawler = UserAgent.of("gptbot")
+    verdict = RobotsTxt.parse(body).verdict("/a", crawler)
+    words = group_in_words(crawler, verdict.group, 1, body)
+    assert words == f"{shown} (line 1): it names the crawler"
+
+
+@table(
     "user_agent, problem",
     ("mybot/1.0 (+https://example.com)", ""),
     ("FeedFetcher-Google", "which ignores robots.txt, so this crawl obeys no rules"),
