@@ -55,26 +55,26 @@ async def test_waiting_requests_of_any_scheduler_come_as_they_were_and_keep_no_h
         requests = [
             Request(f"{host}/{number}", priority=number, dont_filter=number % 2 == 0)
             for number in range(4)
-            for host in hosts(10, ill)
+            for host in hosts(6, ill)
         ]
-        forbidden = [f"{host}/no" for host in hosts(10, ill)]
-        healthy = [site.url(f"/{number}") for number in range(30)]
+        forbidden = [f"{host}/no" for host in hosts(6, ill)]
+        healthy = [site.url(f"/{number}") for number in range(12)]
         settings = {**KINDS[kind], "CONCURRENT_REQUESTS": 4}
         # While some are held, one that says that it has none is not asked for more.
-        has_come_so_far = waiting(1) if kind == "says-none" else has_crawled(30)
+        has_come_so_far = waiting(1) if kind == "says-none" else has_crawled(12)
         urls = [*forbidden, *requests, *healthy]
         crawler = await crawl_until(has_come_so_far, gate.open, Watched, settings, urls=urls)
     assert set(pages(crawler).refused) == set(forbidden)
     assert isinstance(crawler.spider, Watched)
     assert crawler.spider.most["all"] <= 4
-    assert crawler.spider.scheduled == 50 + 30
-    assert len(ill.asked) == 10 + 40
+    assert crawler.spider.scheduled == 30 + 12
+    assert len(ill.asked) == 6 + 24
     assert stats(crawler)["gbot_robots/waiting"] == 0
-    assert stats(crawler)["gbot_robots/waiting/max"] >= 50 * (kind in IN_ORDER)
+    assert stats(crawler)["gbot_robots/waiting/max"] >= 30 * (kind in IN_ORDER)
     crawled = [*pages(crawler).crawled.values()]
-    assert kind == "says-none" or {page.url for page in crawled[:30]} == {*healthy}
+    assert kind == "says-none" or {page.url for page in crawled[:12]} == {*healthy}
     of_ill = [page.request for page in crawled if page.url not in healthy]
-    assert len(of_ill) == 40
+    assert len(of_ill) == 24
     for request in of_ill:
         assert request is not None
         assert request.dont_filter is (request.priority % 2 == 0)
