@@ -110,8 +110,8 @@ def serve_files(site: Site, number: int, pages: int, place: Site | None = None) 
 
 
 async def most_queued(site: Site, settings: dict[str, Any]) -> int:
-    """Crawl three sitemaps of 80 pages each; return the greatest number of requests in the scheduler."""
-    listed = serve_files(site, number=3, pages=80)
+    """Crawl three sitemaps of 50 pages each; return the greatest number of requests in the scheduler."""
+    listed = serve_files(site, number=3, pages=50)
     queue = Queue()
     settings = {**SETTINGS, "GBOT_ROBOTS_SITEMAPS_AHEAD": 8, **settings}
     hears = {signals.response_received: queue.look}
@@ -125,9 +125,9 @@ async def most_queued(site: Site, settings: dict[str, Any]) -> int:
     ({}, 0, 60),  # 8 of pages, and those of the files that were begun when there were none
     pytest.param(FIFO, 0, 60, marks=pytest.mark.slow),
     pytest.param(ACROSS_HOSTS, 0, 80, marks=pytest.mark.slow),
-    (TWO_FILES, 60, 160),  # the first of three is read to its end all the same
+    (TWO_FILES, 40, 80),  # the first of three is read to its end all the same
     (NO_FILE, 0, 400),
-    ({"GBOT_ROBOTS_SITEMAPS_AHEAD": 0}, 160, 400),
+    ({"GBOT_ROBOTS_SITEMAPS_AHEAD": 0}, 100, 400),
     pytest.param({"GBOT_ROBOTS_SITEMAPS_AHEAD": 1}, 0, 60, marks=pytest.mark.slow),
 )
 @as_scrapy_runs_it
@@ -168,8 +168,8 @@ async def test_file_that_was_begun_first_goes_on_first(monkeypatch: pytest.Monke
 
 @as_scrapy_runs_it
 async def test_pages_of_a_slow_host_hold_up_no_files_of_another(site: Site, other: Site) -> None:
-    slow = serve_files(other, number=2, pages=40)
-    fast = serve_files(site, number=2, pages=100)
+    slow = serve_files(other, number=2, pages=20)
+    fast = serve_files(site, number=2, pages=50)
     has_all = Event()
     left = {*fast}
     in_time: list[bool] = []
@@ -220,15 +220,15 @@ async def test_crawl_that_closes_while_files_wait_ends(ahead: int, site: Site) -
 async def test_nothing_is_lost_if_a_crawl_with_a_queue_on_disk_closes_while_files_are_read(
     ahead: int, site: Site, tmp_path: Path
 ) -> None:
-    listed = serve_files(site, number=3, pages=80)
+    listed = serve_files(site, number=3, pages=50)
     settings = {**SETTINGS, "GBOT_ROBOTS_SITEMAPS_AHEAD": ahead, "JOBDIR": str(tmp_path)}
     come = lambda crawler: len(parsed(crawler)) >= 5  # noqa: E731
     first = await crawl_until(come, stop, Hosts, settings, hosts=[site.url()])
     (second,) = await together(crawl(Hosts, settings, hosts=[site.url()]))
-    assert len(parsed(first)) < 240
+    assert len(parsed(first)) < 150
     assert set(parsed(first)) | set(parsed(second)) == listed
     pages = [path for path in site.paths() if path.count("/") == 2]
-    assert len(pages) == len({*pages}) == 240
+    assert len(pages) == len({*pages}) == 150
 
 
 @pytest.mark.parametrize(
