@@ -1,13 +1,13 @@
 """Find the differences between two versions of a robots.txt, for each user agent.
 
-The comparison includes the rules of each user agent, its crawl delay and its lines about the use of
-content. Groups for the same user agent are merged (RFC 9309 2.2.1). The order of groups and lines
-does not matter, and comments do not matter. A user agent without a group follows "*". A user agent
-with an empty group may fetch everything, so adding an empty group is a change.
+For each user agent, the rules, the crawl delay and the lines about the use of content are compared.
+Comments and the order of groups and lines do not matter. Groups for the same user agent are merged
+(RFC 9309 2.2.1). A user agent without a group follows "*". A user agent with an empty group may
+fetch everything, so a new empty group is a change.
 
 Each version is read once. User agents that follow the same lines in both versions are compared only
-once. The work has a limit because both versions may be hostile. For example, a file of 500 KiB can
-name 16,000 user agents.
+once. Both versions may be hostile. For example, a file of 500 KiB can name 16,000 user agents. So
+the comparison stops when its work reaches a limit.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from .robots import RobotsTxt, every_group_of, size_of
 from .rules import Rules, closing_rule, content_lines_of, entries_of
 from .verdict import Rule
 
-# The limit on the work of comparing two versions of a robots.txt, in units. Reading one byte for
-# one user agent is one unit of work. A comparison that reaches the limit takes a few seconds.
+# The limit on the work of comparing two versions of a robots.txt, in units. A comparison that
+# reaches the limit takes a few seconds. One unit of work is to read one byte. Bytes that several
+# user agents follow are counted once for each of these user agents.
 MOST_WORK = 100_000_000
-# Merging and comparing one rule takes this many units of work (see `MOST_WORK`), plus one unit for
-# each character of the rule's pattern.
+# Merging and comparing one rule is counted as this many units of work, plus one unit for each
+# character of the rule's pattern.
 _WORK_OF_RULE = 40
-# Reporting one changed line takes this many units of work (see `MOST_WORK`). The line counts once,
-# even if it belongs to many user agents.
+# Reporting one changed line is counted as this many units of work. A line that belongs to many user
+# agents is counted once.
 _WORK_OF_TEXT = 1_000
 
 _TURNED = {
@@ -36,18 +37,18 @@ _TURNED = {
 }
 _NOT_COMPARED = "not compared, because these files have too many rules for too many user agents"
 
-# A user agent is "added" if only the new version names it, and "removed" if only the old version
-# names it. The first item of a key is whether the name is missing in the old version. The second
-# item is whether the name is missing in the new version.
+# The value is "added" if only the new version names a user agent, and "removed" if only the old
+# version names it. The key is a pair: whether the old version lacks the name, and whether the new
+# version lacks the name.
 _GROUPS = {(True, False): "added", (False, True): "removed"}
 
 
 class Text(NamedTuple):
-    """One line of a robots.txt that was added or removed, or a sentence about a change.
+    """One line of a robots.txt that was added or removed, or a sentence about the whole change.
 
     Attributes:
-        text: the whole line in normal form, such as "Disallow: /a". A line comes from the
-            robots.txt, so it may be hostile.
+        text: the whole line in normal form, such as "Disallow: /a", or a sentence such as "now
+            everything is disallowed". A line comes from the robots.txt, so it may be hostile.
         line: the number of the first line with this text, from 1; None for a crawl delay or a
             sentence.
     """
@@ -84,9 +85,9 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
     User agents with the same changes share one `AgentChange`. The list is empty if every crawler
     follows the same lines in both versions.
 
-    `most_work` is the limit on the work of the comparison, in units. Reading one version for one
-    user agent takes at most one unit for each byte of the version. When the comparison reaches the
-    limit, it stops. In the result for the remaining user agents, `compared` is False.
+    `most_work` limits the work of the comparison. Reading one version for one user agent takes at
+    most one unit of work for each byte of the version. When the work reaches the limit, the
+    comparison stops, and each remaining user agent gets an `AgentChange` whose `compared` is False.
     """
     most_of_one = size_of(old) + size_of(new)
     was, now = _Version(old), _Version(new)
@@ -115,11 +116,10 @@ class _Reading(NamedTuple):
     """The lines that a user agent follows in one of the two versions.
 
     Attributes:
-        texts: the lines of the groups that name the user agent, each with its line number. If the
-            version does not name the user agent, `texts` has no rules, although the user agent
-            follows the rules of "*".
-        is_closed: whether every URL is disallowed for the user agent. If the version does not name
-            the user agent, this depends on the rules of "*".
+        texts: the rules and other lines of the groups that name the user agent, each with its line
+            number. The rules of "*" are not included, even if the user agent follows them.
+        is_closed: whether every URL is disallowed for the user agent, by its own rules or, if the
+            version does not name the user agent, by the rules of "*".
         work: the units of work for reading and comparing these lines.
     """
 
@@ -133,14 +133,14 @@ class _Version:
 
     def __init__(self, robotstxt: RobotsTxt) -> None:
         self.groups = every_group_of(robotstxt)
-        # The lines for a user agent that the version does not name. All such user agents share this
-        # object. It is None until `reading` is called for one of these user agents.
+        # All user agents that the version does not name share this `_Reading`. It is None until
+        # `reading` is called for the first of them.
         self._not_named: _Reading | None = None
 
     def reading(self, user_agent: str) -> _Reading:
         """Return the lines that `user_agent` follows in this version.
 
-        All user agents that the version does not name get the same object.
+        All user agents that the version does not name get the same `_Reading` object.
         """
         if user_agent in self.groups.user_agents:
             rules = self.groups.rules_for(user_agent)
@@ -155,10 +155,9 @@ class _Version:
 def _alike(was: _Version, now: _Version) -> dict[tuple[object, object], list[str]]:
     """Group the user agents that follow the same lines in both versions.
 
-    The user agents are "*" and all names in the old or the new version. A key of the result is a
-    pair. The first item identifies the lines in the old version, and the second item identifies the
-    lines in the new version. If a version does not name the user agents, the item for this version
-    is None.
+    The user agents are "*" and all names in the old or the new version. In the result, user agents
+    with the same key can be compared together. The key is a pair of what
+    `EveryGroup.lines_followed` returns for the old version and for the new version.
     """
     together: dict[tuple[object, object], list[str]] = {}
     everyone = GLOBAL.decode("ascii")

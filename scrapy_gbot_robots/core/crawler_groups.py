@@ -1,21 +1,21 @@
 """Read only those lines of a robots.txt that one crawler follows.
 
-This module is the fast reader. `scan(body, user_agents)` returns the rules of the first user agent
-that has a group, merged from all its groups. The file may have 500 KiB and contain the groups of
-many crawlers. `EveryGroup` reads a file once for all user agents that the file names.
+This module is the fast reader. Its function `scan` returns the rules of the first user agent that
+has a group, merged from all its groups. Its class `EveryGroup` reads a file once for all user
+agents that the file names.
 
-A group is *wanted* if it names a user agent for which the caller asked.
+A group is *wanted* if it names a user agent for which the caller asked. A file of 500 KiB may
+contain the groups of many crawlers, so the reader skips other groups as fast as possible.
 
 The reader works in three steps:
 
-1. Go through the lines once. Go through a long file in blocks of lines. Outside the wanted groups
-   only user-agent lines matter, so a block without the word "user" is skipped as a whole. A long
-   body in which no line begins with "user", such as an error page, is skipped as a whole.
+1. Split a long file into blocks of lines. Outside the wanted groups only user-agent lines matter,
+   so a block without the word "user" is skipped as a whole. A long body in which no line begins
+   with "user", such as an error page, is skipped as a whole.
 2. Inside the wanted groups, a block in which every line begins with "Disallow: " is split in one
-   step. In other blocks most lines begin with "Disallow: " or "Allow: ". Any other line is split at
-   its colon, and the field name is looked up among the usual spellings. If the name is not found
-   there, the careful reader (lines.py) reads the line. A line whose beginning shows that it cannot
-   matter is skipped.
+   step. In other blocks, each line is split at its colon, and the field name is looked up among the
+   usual spellings. If the spelling is not a usual one, the careful reader (lines.py) reads the
+   line. A line whose beginning shows that it cannot matter is skipped.
 3. Keep the paths of a group's rules as written, and join all paths into one text at the end
    (patterns.py). The text is decoded and escaped once, which is faster than once for each line.
 
@@ -27,9 +27,9 @@ A worked example, for the user agents "mybot" and "*":
     4  Sitemap: https://...  the field does not belong to a group, so the line is skipped
     5  User-agent: other     rules stand above, so a new group begins; this group is not wanted
 
-The careful reader is the specification of the fast reader, which means that both must give the same
-rules. A shortcut may skip only lines that the careful reader would ignore for these user agents.
-The tests in tests/fuzz compare both readers.
+The careful reader is the specification, which means that the fast reader must give the same rules.
+The fast reader may skip only lines that the careful reader would ignore for these user agents. The
+tests in tests/fuzz compare both readers.
 
 This module does not report odd lines, and does not read sitemap lines. It keeps `Content-Usage` and
 `Content-Signal` lines as written.
@@ -65,16 +65,15 @@ from .patterns import NO_PATTERNS, Patterns
 from .rules import Rules
 from .verdict import IGNORES_ROBOTS, NO_GROUP
 
-# The kinds of the lines with three fields that Google ignores and this module keeps. In lines.py,
-# as in Google's parser, these lines have the kind UNUSED. The numbers here are negative, so they
-# differ from the numbers of the kinds in lines.py.
+# The kinds of crawl-delay, `Content-Usage` and `Content-Signal` lines. Google ignores these three
+# fields, so lines.py gives all of them the kind UNUSED. The numbers are negative so that they
+# differ from the kinds in lines.py.
 _DELAY = -1
 _USAGE = -2
 _SIGNAL = -3
 _OWN = {CRAWL_DELAY: _DELAY, b"content-usage": _USAGE, b"content-signal": _SIGNAL}
 _OWN_KINDS = frozenset(_OWN.values())
-# The numbers of the runs that name a user agent, if only the first run of a group does. The
-# docstring of `ScannedGroup` explains what a run is.
+# The result of `ScannedGroup.runs_of` for a user agent that only the first run of a group names.
 _FIRST_RUN = (0,)
 
 
@@ -94,7 +93,7 @@ def _usual_ways() -> dict[bytes, int]:
 
 
 def _beginnings() -> tuple[bytes, ...]:
-    """Return the names and misspelt names of all fields whose lines belong to a group.
+    """Return the field names, with known misspellings, of all lines that can belong to a group.
 
     The names are in lower case.
     """
@@ -110,24 +109,24 @@ _USUAL = _usual_ways()
 _AGENT_LINE = b"user"
 _ENDS_LINE = b"\r\n"
 _WHITE = b" \t\v\f"
-# The search for a user-agent line looks at no more than this many occurrences of the word "user".
-# If none of these occurrences is at the beginning of a line, the body is read line by line.
+# To find out whether a text has a user-agent line, at most this many occurrences of the word "user"
+# are checked. If none of them is at the beginning of a line, the text is read line by line.
 _MOST_PLACES = 1_000
-# The search for a user-agent line looks at this many bytes before the word "user". If all of these
-# bytes are white space, the line is taken for a user-agent line.
+# If this many bytes before the word "user" are all white space, "user" is assumed to be at the
+# beginning of a line.
 _MOST_INDENT = 100
 # A line belongs to a group only if it begins with one of these names, compared in lower case. The
 # reader skips any other line.
 _BEGINNINGS = _beginnings()
-# Before a wanted group, a line matters only if it begins with one of these bytes. They are white
-# space and the first letters of user-agent and `Content-Signal` lines.
+# Before a wanted group, a line matters only if it begins with white space or with the first letter
+# of "User-agent" or "Content-Signal".
 _BEFORE_GROUP = frozenset(bytes((byte,)) for byte in b"uUcC" + _WHITE)
 # Inside a wanted group, a line matters only if it begins with one of these bytes.
 _IN_GROUP = _BEFORE_GROUP.union(
     (name[:1] for name in _BEGINNINGS), (name[:1].upper() for name in _BEGINNINGS)
 )
 _SIGNAL_LINE = b"content-signal"
-# In real files, most lines begin with `_RUN`, and most of the other lines begin with `_ALLOW_LINE`.
+# Most lines in real files begin with "Disallow: ", and most of the others with "Allow: ".
 _RUN = b"Disallow: "
 _RUN_BYTES = len(_RUN)
 _ALLOW_LINE = b"Allow: "
@@ -141,11 +140,10 @@ _HASH, _NUL = b"#\0"  # These are numbers, because `35 in text` is much faster t
 class ScannedGroup:
     """A group of a robots.txt, in the form in which the fast reader collects it.
 
-    A run is a sequence of user-agent lines without a `Content-Usage` line between them. Runs matter
-    because a `Content-Usage` line applies only to the user agents of the run above this line
-    (draft-ietf-aipref-attach-05, 3). A crawl delay or a `Content-Signal` line applies to all user
-    agents that are named above this line in the group. For example, the following group has two
-    runs, and its `Content-Usage` line applies only to "a":
+    The user-agent lines of a group form one or more runs. A `Content-Usage` line ends a run,
+    because it applies only to the user agents of the run above it (draft-ietf-aipref-attach-05, 3).
+    A crawl delay or a `Content-Signal` line applies to all user agents above it in the group. For
+    example, the following group has two runs, and its `Content-Usage` line applies only to "a":
 
         User-agent: a
         Content-Usage: train-ai=n
@@ -158,13 +156,13 @@ class ScannedGroup:
         allow_lines: the line number of each allow rule.
         disallows: the paths of the disallow rules, as written.
         disallow_lines: the line number of each disallow rule.
-        own_lines: the lines with crawl delays, and the `Content-Usage` and `Content-Signal` lines.
-            Each item is a tuple of the kind of the line, the line number, the line as written, and
-            the number of the run above the line.
+        own_lines: the crawl-delay, `Content-Usage` and `Content-Signal` lines. Each item is a tuple
+            of the kind of the line, the line number, the line as written, and the number of the run
+            above the line.
         run: the number of the current run of user-agent lines, from 0.
-        has_usage: whether a `Content-Usage` line follows the current run.
-        runs: for each user agent, the numbers of the runs that name it. A user agent that only the
-            first run names is left out.
+        has_usage: whether a `Content-Usage` line has ended the current run.
+        runs: for each user agent that a later run than the first names, the numbers of all runs
+            that name it.
     """
 
     __slots__ = (
@@ -204,7 +202,7 @@ class ScannedGroup:
             self.has_usage = True
 
     def end_run(self) -> None:
-        """Begin a new run of user-agent lines if a `Content-Usage` line follows the current run.
+        """Begin a new run of user-agent lines if a `Content-Usage` line has ended the current run.
 
         The reader calls this at every user-agent line, before it adds the user agent.
         """
@@ -215,8 +213,8 @@ class ScannedGroup:
     def add_run(self, block: bytes, before: int) -> bool:
         """Add the rules of a block of lines if each of the lines begins with "Disallow: ".
 
-        The caller has checked that the first line of the block begins in this way. `before` is the
-        number of lines that come before the block in the file. Return whether the rules were added.
+        The first line of the block must begin with "Disallow: ". `before` is the number of lines
+        that come before the block in the file. Return whether the rules were added.
         """
         paths = block[_RUN_BYTES:].removesuffix(b"\n").split(b"\n" + _RUN)
         if len(paths) <= block.count(b"\n", 0, -1):
@@ -226,9 +224,9 @@ class ScannedGroup:
         return True
 
     def own_lines_before(self, user_agent: bytes) -> int:
-        """Return the number of items in `own_lines` that do not apply to `user_agent`.
+        """Return how many items of `own_lines` stand above the first line that names `user_agent`.
 
-        These items are the lines above the first user-agent line that names `user_agent`.
+        These items do not apply to `user_agent`.
         """
         return bisect_left(self.own_lines, self.user_agents[user_agent], key=itemgetter(1))
 
@@ -272,9 +270,10 @@ class EveryGroup:
         self.user_agents = self._named.keys()
 
     def lines_followed(self, user_agent: str) -> tuple[tuple[int, ...], ...] | None:
-        """Return a key for the lines of `user_agent`; None if the file does not name `user_agent`.
+        """Return a key that identifies the lines that `user_agent` follows.
 
-        If two user agents have the same key, they follow the same lines.
+        Two user agents with the same key follow the same lines. The key is None if the file does
+        not name `user_agent`.
         """
         if user_agent not in self._named:
             return None
@@ -298,7 +297,7 @@ class EveryGroup:
 
 
 class _Scan:
-    """A single pass through a file, in which the groups of some user agents are collected.
+    """A single pass through a file, which collects the groups of the wanted user agents.
 
     Attributes:
         groups: the groups that were found, in file order.
@@ -309,7 +308,7 @@ class _Scan:
 
     def __init__(self, user_agents: tuple[bytes, ...]) -> None:
         self._agents = user_agents
-        # The group of the current line; None if this group is for none of the user agents.
+        # The group of the current line; None if this group is not wanted.
         self._group: ScannedGroup | None = None
         self._number = 0  # the number of the last line that was read or skipped
         self._seen_agent = False
@@ -319,8 +318,8 @@ class _Scan:
     def read(self, body: bytes) -> None:
         """Read all of `body`.
 
-        A long body is read in blocks of lines. If no line of a block can matter for the user
-        agents, the lines of the block are only counted.
+        A long body is read in blocks of lines. If a block contains only lines that do not matter,
+        its lines are counted and not read.
         """
         text = without_bom(body)
         if len(text) <= _LONG and _NUL not in text:
@@ -335,10 +334,10 @@ class _Scan:
                 self._read_block(block)
 
     def _is_read_at_once(self, block: bytes) -> bool:
-        """Handle a block as a whole if possible. Return False if each line has to be read.
+        """Try to handle a block as a whole. Return False if each line has to be read.
 
-        There are two cases. If no line of the block matters, the caller only has to count the
-        lines. If every line begins with "Disallow: ", the rules are added to the current group.
+        If no line of the block matters, there is nothing to do. If every line begins with
+        "Disallow: ", the rules are added to the current group.
         """
         group = self._group
         if group is not None and not block.startswith(_RUN):
@@ -354,8 +353,8 @@ class _Scan:
         """Read each line of a block.
 
         A user-agent line may begin a new group. Any other line is added to the current group, if
-        the group is wanted. A line whose first byte shows that it cannot matter is skipped. If the
-        spelling of a field name is not a usual one, `read_line` reads the line.
+        this group is wanted. A line whose first byte shows that it cannot matter is skipped. If a
+        field name is spelt in an unusual way, the careful reader (`read_line`) reads the line.
         """
         kind_of, group, number = _USUAL.get, self._group, self._number
         if group is not None:
@@ -431,7 +430,7 @@ class _Scan:
 
 
 class _ScanForAll(_Scan):
-    """A single pass through a file, in which the groups of all user agents are collected."""
+    """A single pass through a file, which collects the groups of all user agents."""
 
     __slots__ = ()
 
@@ -453,8 +452,8 @@ class _ScanForAll(_Scan):
 def _may_have_agents(lower: bytes) -> bool:
     """Return whether a text in lower case may contain a user-agent line.
 
-    If the result is False, the text certainly contains no user-agent line. For an error page, the
-    result is usually False, even if the page is long.
+    If the result is False, the text contains no user-agent line. If the result is True, the text
+    may still contain none.
     """
     place = -1
     for _ in range(_MOST_PLACES):

@@ -1,16 +1,15 @@
 """Find the crawler that a name or a User-Agent header means, and the groups that it follows.
 
-The product token is the name by which a robots.txt can address a crawler. A crawler has one or more
-product tokens. The most specific token comes first, as "Googlebot-Image" comes before "Googlebot".
-The crawler follows the groups of the first of its tokens that the robots.txt names. If it names
-none of the tokens, the crawler follows the groups of "*".
+The product token is the name by which a robots.txt can address a crawler. A crawler may have
+several product tokens, such as "Googlebot-Image" and "Googlebot", with the most specific one first.
+The crawler follows the groups of the first of its tokens that the robots.txt names. If the
+robots.txt names none of the tokens, the crawler follows the groups of "*".
 
 In a User-Agent header, the first product usually names the crawler, because the products are in
 order of significance. Text in parentheses is a comment (RFC 9110 10.1.5). But many crawlers imitate
-a browser, and in their headers the first product names a browser, such as "Mozilla". In such a
-header, the following places are searched for a name that is not the name of a browser. The most
-reliable places are searched first. A name "sounds like a bot" if it contains "bot", "crawl",
-"spider" or "google".
+a browser, so the first product in their header names a browser, such as "Mozilla". In the header of
+such a crawler, the following places are searched in this order, and names of browsers are passed
+over. A name "sounds like a bot" if it contains "bot", "crawl", "spider" or "google".
 
 1. A name after "compatible", as in "Mozilla/5.0 (compatible; Bot/2.1; +url)".
 2. A name outside the comments that sounds like a bot, as in
@@ -58,8 +57,8 @@ _IGNORE_ROBOTS = """
     Google-GeminiNotebook Google-NotebookLM Google-Pinpoint GoogleProducer Google-Read-Aloud
     google-speakr Google-Site-Verification
 """.split()
-# If no group names the crawler on the left, the crawler follows the groups of the token on the
-# right.
+# Each key is a crawler that falls back to another token. If no group names the crawler, it follows
+# the groups of the token in the value.
 _FALL_BACK = {
     "Googlebot-Image": ("Googlebot",),
     "Googlebot-Video": ("Googlebot",),
@@ -75,29 +74,30 @@ _TOKEN = r"[A-Za-z_-]+"  # noqa: S105 - a product token
 # This matches a product in a User-Agent header. The two groups of the expression are the token and
 # the version, as in "mybot/1.0". The version may be missing.
 _PRODUCT = re.compile(rf"({_TOKEN})(/\S*)?")
-# In a comment of a header, a backslash and a character are a quoted pair, which stands for the
-# character (RFC 9110 5.6.4 and 5.6.5). A parenthesis in a quoted pair does not begin or end a
-# comment.
+# This matches "(" or ")", or a backslash and the character after it. In a comment of a header, the
+# backslash means that the character is ordinary text, so "\)" does not end the comment (RFC 9110
+# 5.6.4 and 5.6.5).
 _BRACKET = re.compile(r"(\\.|[()])")
-# The characters "(", ")", ";" and "," separate names in a header. In a quoted pair they do not, so
-# there each of them is replaced by a space.
+# Each of "(", ")", ";" and "," separates names in a header, unless there is a backslash before it.
+# After a backslash, the character is replaced by a space.
 _NO_SEPARATORS = str.maketrans("();,", "    ")
 _COMPATIBLE = re.compile(r"compatible(?![\w-])[\s:-]*", re.IGNORECASE)
 # In a comment such as "(mybot +https://example.com/bot)", this matches the address of the operator
 # after the name of the crawler.
 _ADDRESS = re.compile(r"(?<!\s)\s+\+?(?:https?://|www\.)\S*\Z", re.IGNORECASE)
-# Words in a header that are not the name of a crawler. They are an empty word, a URL, an e-mail
-# address, the name of the header itself, and the letters "U", "I" and "N", with which old browsers
-# reported the strength of their encryption.
+# This matches a word in a header that cannot be the name of a crawler. Such a word is empty, a URL,
+# an e-mail address, the name of the header itself, or one of the letters "U", "I" and "N", with
+# which old browsers reported the strength of their encryption.
 _NO_NAME = re.compile(r"[UIN]?\Z|\+|\S*(?:://|@)|user-agent:", re.IGNORECASE)
-# This matches a plus sign that means a space. The group of the expression is a second plus sign
-# behind it, which belongs to the address of the operator, as in "++https://example.com".
+# This matches a plus sign that means a space. If a second plus sign follows, as in
+# "++https://example.com", the group of the expression contains it, because it belongs to the
+# address.
 _PLUS = re.compile(r"\+(\+?)")
 BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 _BOT_WORDS = re.compile("bot|crawl|spider|google", re.IGNORECASE)
 
-# Products in the headers of browsers, in lower case. Any other product in such a header is the
-# crawler.
+# Products that occur in the headers of browsers, in lower case. If a header begins with one of them
+# and contains another product, the other product is taken for the crawler.
 _BROWSER = frozenset(
     """
     mozilla opera applewebkit khtml gecko chrome chromium safari mobile version firefox edge edg
@@ -109,16 +109,16 @@ _BROWSER = frozenset(
     heytapbrowser vivobrowser coc_coc_browser
     """.split()
 )
-# The header of a browser on an old phone begins with the maker's name, and contains one of these
-# texts.
+# This matches a text that occurs in the headers of browsers on old phones. Such a header begins
+# with the name of the phone's maker, which is not the name of a crawler.
 _PHONES = re.compile(r"UP\.Browser|Profile/MIDP|Configuration/CLDC")
 
 
 class UserAgent(NamedTuple):
     r"""A crawler, with the names by which a robots.txt can address it.
 
-    `UserAgent.of` returns the crawler that a name or a header means. If a crawler falls back from
-    one name to another, you can also set the fields yourself, as in this example.
+    `UserAgent.of` returns the crawler that a name or a header means. If your crawler tries several
+    names or ignores "*", you can also set the fields yourself, as in this example.
 
     >>> from scrapy_gbot_robots import RobotsTxt, UserAgent
     >>> mybot = UserAgent("mybot", ("mybot-news", "mybot"), heeds_global=False)
@@ -141,10 +141,10 @@ class UserAgent(NamedTuple):
     def of(cls, user_agent: str | bytes | Iterable[str | bytes]) -> UserAgent:
         """Return the crawler that a product token or a whole User-Agent header names.
 
-        A crawler of Google gets the tokens that Google documents. Any other crawler gets one token,
-        which is the token in `user_agent`, and follows "*" if no group names this token. If
-        `user_agent` contains no token, the crawler follows only "*". If `user_agent` is a list of
-        names, the crawler gets the tokens of all these names, in the order of the list.
+        A crawler of Google gets the tokens that Google documents. For any other crawler, the token
+        in `user_agent` is its only token, and the crawler follows "*" if no group names this token.
+        If `user_agent` contains no token, the crawler follows only "*". If `user_agent` is a list
+        of names, the crawler gets the tokens of all these names, in the order of the list.
 
         >>> from scrapy_gbot_robots import UserAgent
         >>> UserAgent.of("mybot/1.2 (+https://example.com/bot)")
@@ -200,9 +200,8 @@ def agents_heeded(user_agent: str | bytes | UserAgent) -> tuple[bytes, ...]:
     """Return the user agents whose groups a crawler follows, in the order in which it tries them.
 
     The result contains the product tokens of the crawler in lower case, and "*" at the end if the
-    crawler follows "*". If the crawler ignores robots.txt, the result is empty. If `user_agent` is
-    not a `UserAgent`, but a token or a header, the result contains only the token in it and "*".
-    For example, the result for "mybot/1.0" is (b"mybot", b"*").
+    crawler follows "*". If the crawler ignores robots.txt, the result is empty. For a token or a
+    header, such as "mybot/1.0", the result contains its product token and "*": (b"mybot", b"*").
     """
     if not isinstance(user_agent, UserAgent):
         user_agent = _one_token(product_token(user_agent))
@@ -236,7 +235,7 @@ def product_token(user_agent: str | bytes) -> str:
 
 
 def is_browser_like(user_agent: str | bytes) -> bool:
-    """Return whether the header is the header of a browser, and does not name a crawler.
+    """Return whether a User-Agent header comes from a browser and does not name a crawler.
 
     A robots.txt cannot address a crawl that sends such a header, except with "*".
     """
@@ -244,7 +243,7 @@ def is_browser_like(user_agent: str | bytes) -> bool:
 
 
 def cut_token(user_agent: str) -> str | None:
-    """Return the product token of a name if the name continues after the token; otherwise None.
+    """Return the product token of a name if the token is only a part of the name; otherwise None.
 
     The result for "bot2000/1.0" is "bot", for "my bot" it is "my", and for "mybot/1.0" it is None.
     """
@@ -290,15 +289,13 @@ def _leading_token(text: str) -> str:
 def _parts_of(header: str) -> tuple[str, list[str]]:
     """Return the text outside the comments of a header, and a list of the comments.
 
-    If a comment contains another comment, the two comments are separate items of the list. If a
-    comment is not closed, because the header was cut, the text of this comment is also returned as
-    text outside the comments.
+    If a comment contains another comment, both are items of the list. If the header ends within a
+    comment, the text of this comment is also added to the text outside the comments.
     """
     beside: list[str] = []
     comments: list[list[str]] = []
-    # The pieces of the header are added to the last list in `around`. The first list in `around` is
-    # for the text outside the comments. The other lists are for the comments that are open, with
-    # the innermost comment at the end.
+    # The innermost open comment is at the end of this list, and each piece of the header is added
+    # to it. If no comment is open, the list contains only `beside`, the text outside the comments.
     around = [beside]
     for piece in _BRACKET.split(header):
         if piece == "(":
@@ -319,7 +316,7 @@ def _parts_of(header: str) -> tuple[str, list[str]]:
 def _candidates(words: Iterable[str], comments: Iterable[str]) -> Iterator[str]:
     """Yield the possible names of a crawler in a header that begins like the header of a browser.
 
-    The docstring of this module lists the places in which these names are found, in the same order.
+    The places are searched in the order in which the docstring of this module lists them.
     """
     items = [re.split("[;,]", comment) for comment in comments]
     for of_one_comment in items:

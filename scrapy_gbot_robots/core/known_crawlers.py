@@ -1,13 +1,13 @@
 """List the well-known crawlers, as their operators describe them.
 
-To add a crawler, add a row to `_CRAWLERS`. If the operator is new, add its page to `_PAGES` as
-well, and the day on which you read the page. A month without a day means that the row comes from
-the list of that month, and that the page was not read again. If you have read only another author's
-description of a crawler, add the crawler to `_SECOND_HAND` as well.
+To add a crawler, add a row to `_CRAWLERS`. If the operator is new, also add its page to `_PAGES`,
+with the day on which you read the page. A month without a day means that the page was read for the
+list of this month, and not again later. If you have read only another author's description of a
+crawler, also add the crawler to `_SECOND_HAND`.
 
-Some crawlers fall back to another token. For example, Applebot falls back to Googlebot. So Applebot
-follows the groups of "Applebot". If there are none, Applebot follows the groups of "Googlebot". If
-there are none of these either, Applebot follows the groups of "*".
+Some crawlers fall back to another token. For example, Applebot follows the groups of "Applebot". If
+there are none, it follows the groups of "Googlebot". If there are none of these either, it follows
+the groups of "*".
 
 The commands `agents` and `lint`, and the hints about misspelt names, use this list.
 """
@@ -48,7 +48,7 @@ _CRAWLERS = {
         "PetalBot": "Huawei",
         "MojeekBot": "Mojeek",
     },
-    "AI answers": {  # The pages go into an index for the answers of a model.
+    "AI answers": {  # The pages are used in the answers of an AI assistant.
         "OAI-SearchBot": "OpenAI",
         "Claude-SearchBot": "Anthropic",
         "PerplexityBot": "Perplexity",
@@ -137,15 +137,15 @@ _PAGES = {
     ),
     "X": ("https://developer.x.com/en/docs/tweets/optimize-with-cards/guides", "2026-11-28"),
 }
-# For these crawlers, this page of the operator was read, and not the operator's page in `_PAGES`.
+# For these crawlers, a page of the operator other than the page in `_PAGES` was read.
 _OTHER_PAGES = {
     "Google-GeminiNotebook": (
         f"{_PAGES['Google'][0]}/google-user-triggered-fetchers",
         "2026-11-28",
     ),
 }
-# For these crawlers, the page of the operator was not read, but a description by another author.
-# The value is the day or month of the description.
+# For these crawlers, a description by another author was read instead of the operator's page. The
+# value is the day or month of this description.
 _SECOND_HAND = {
     "Amzn-SearchBot": "2026-04-19",
     "Amzn-User": "2026-04-19",
@@ -157,7 +157,7 @@ _SECOND_HAND = {
     "LinkedInBot": "2026-11-28",
 }
 _FALL_BACK = {"Applebot": ("Googlebot",), "YandexBot": ("Yandex",)}
-# The operators of these crawlers state that they may ignore robots.txt, or generally ignore it.
+# The operators of these crawlers state that the crawler ignores robots.txt, or may ignore it.
 _DISOBEDIENT = {
     "ChatGPT-User",
     "Perplexity-User",
@@ -170,7 +170,7 @@ _DISOBEDIENT = {
 # For these crawlers, no page is known on which the operator states whether they always obey
 # robots.txt. Cloudflare only states that its crawler obeys by default.
 _UNSTATED = {"Bytespider", "OAI-AdsBot", "CloudflareBrowserRenderingCrawler", "LinkedInBot"}
-# These crawlers are not in `SEARCH_ENGINES`, because sites often shut them out on purpose.
+# Sites often shut out these crawlers on purpose, so `SEARCH_ENGINES` does not contain them.
 # Googlebot-Image, Googlebot-News and Storebot-Google index only images, news or products. A large
 # hosting company shuts out PetalBot by default.
 _LEFT_OUT = {"Googlebot-Image", "Googlebot-News", "Storebot-Google", "PetalBot"}
@@ -257,9 +257,9 @@ _LONGEST = max(map(len, _REAL))
 # Two names look alike if their similarity, as difflib computes it, has at least this value. For
 # example, the similarity of "GPTBot" and "GPTBat" is 0.83.
 _ALIKE = 0.8
-# For each word, the names of the crawlers that a user may mean by it. The word is the name of a
-# crawler, a product or an operator, in lower case and without spaces, "-" and "_". For example,
-# "openai" may mean each crawler of OpenAI.
+# For each word that a user may write as a name, the names of the crawlers that the user may mean.
+# The word is the name of a crawler, a product or an operator, in lower case and without spaces, "-"
+# and "_". For example, a user who writes "openai" may mean any crawler of OpenAI.
 _MEANT: dict[str, list[str]] = {}
 for _row in KNOWN_CRAWLERS:
     for _word in {_product(_row.tokens[0]), _letters(_row.operator)}:

@@ -1,21 +1,21 @@
 """Split the bytes of a robots.txt into lines, and read each line as Google's parser does.
 
-This module is the careful reader. For each line it returns the field name, the value, the kind of
-the line, and flags for anything odd. The fast reader is in crawler_groups.py. The careful reader is
-the specification of the fast reader, which means that both must give the same rules. Tests compare
-the two readers. `RobotsTxt.fields`, `RobotsTxt.remarks` and the command `lint` use the careful
-reader for all lines. A crawl uses it only for lines in an unusual form.
+This module is the careful reader. For each line it returns a `Line`, with the field name, the
+value, the kind of the line, and flags, for example for a misspelt name. The fast reader
+(crawler_groups.py) must give the same rules, and tests compare both readers. `RobotsTxt.fields`,
+`RobotsTxt.remarks` and the command `lint` use the careful reader for all lines. A crawl uses it
+only for lines in an unusual form.
 
 For example, the line " Dissallow : /a b # no" has the key "Dissallow" and the value "/a b". The
 kind of the line is DISALLOW. The flags are HAS_DIRECTIVE, TYPO and HAS_COMMENT.
 
-This module reads each line by itself. robots.py finds the group of each line.
+This module does not read groups. robots.py finds the group of each line.
 
 In the comments of this package, "Google's page" is the page "How Google interprets the robots.txt
 specification", and "Google's parser" is github.com/google/robotstxt. The sources of this module are
-RFC 9309 2.2, Google's page ("File format", "Syntax") and Google's parser. Google's parser accepts
-more than Google's page documents, such as misspelt names. This reader accepts the same, and lint
-reports the lines.
+RFC 9309 2.2, Google's page ("File format", "Syntax") and Google's parser. This module accepts
+everything that Google's parser accepts, such as misspelt names, even if Google's page does not
+mention it. lint reports these lines.
 """
 
 from __future__ import annotations
@@ -58,9 +58,8 @@ FIELDS = (
 
 _PAGE_HEAD = 16 * 1024  # Only this many bytes of a body are searched for HTML.
 _BEFORE_A_PAGE = b"\xef\xbb\xbf \t\r\n\v\f"
-# This matches a body that begins like a web page. The body may also begin with a later part of a
-# page, such as "<p>", because a server may send only a part of a template, or a short error
-# message.
+# This matches a body that begins like a web page. It also matches a tag such as "<p>", because a
+# server may send only a part of a page, or a short error message.
 _PAGE_BEGINS = re.compile(
     rb"(?:<\?xml\b[^>]*>\s*)?(?:<!--.{0,1000}?-->\s*)?"
     rb"<(?:!doctype\s+html|html|head|title|meta|link|script|noscript|style|body|h[1-6]|p|pre|div|br"
@@ -93,8 +92,8 @@ UNUSED_FIELDS = frozenset(
 BOM = b"\xef\xbb\xbf"
 # Google ignores the content of a file after 500 KiB (Google's page, "File format").
 MAX_BYTES = 512_000
-# Google's parser reads only this many bytes of a line, and ignores the rest of the line. The limit
-# is eight times 2,083 bytes, less one byte. The longest URL in some browsers has 2,083 bytes.
+# Google's parser reads only this many bytes of a line, and ignores the rest of the line. The number
+# is 8 * 2,083 - 1, because the longest URL in some browsers has 2,083 bytes.
 MAX_LINE_BYTES = 16_663
 
 # If the file name in the path of an allow rule begins with this text, the rule also allows the
@@ -209,8 +208,8 @@ def content_blocks(body: bytes) -> Iterator[bytes]:
     """Yield the lines of `body` in blocks of about 8 KiB.
 
     A block consists of whole lines, without the parts that Google's parser ignores. Every line ends
-    with LF, except the last line of the file. If a caller splits one block at a time, only the
-    lines of one block are in memory, even for a hostile file with hundreds of thousands of lines.
+    with LF, except the last line of the file. A hostile file may have hundreds of thousands of
+    lines. To save memory, a caller splits one block at a time into lines.
     """
     text = without_bom(body)
     if _CR in text:
@@ -228,9 +227,8 @@ def content_blocks(body: bytes) -> Iterator[bytes]:
 def read_line(number: int, raw: bytes) -> Line:
     """Read the line `raw`, which has the line number `number` in the file.
 
-    A comment is removed before the line is split. Two other functions must remove comments in the
-    same way. The function `_patterns` in crawler_groups.py removes the comments after the paths of
-    rules. The function `agent_of` removes the comments after user agents.
+    A comment is removed before the line is split. The functions `_patterns` (in crawler_groups.py)
+    and `agent_of` must remove comments in the same way.
     """
     flags = TOO_LONG if len(raw) > MAX_LINE_BYTES else 0
     text, hash_sign, _ = _usable(raw).partition(b"#")
@@ -252,12 +250,12 @@ def read_line(number: int, raw: bytes) -> Line:
 def _split_directive(text: bytes) -> tuple[bytes, bytes, int]:
     """Split a line into its key and its value.
 
-    The key is the field name. If a line consists of two words without a colon, the line is split
-    between the words, as in Google's parser. Any other line without a colon has an empty key.
+    The key is the field name. If a line has no colon but consists of two words, it is split between
+    the words, as in Google's parser. Any other line without a colon has an empty key.
 
     Returns:
-        The key, the value, and a flag. The flag is `MISSING_COLON` if the line has two words and no
-        colon, and otherwise 0.
+        The key, the value, and `MISSING_COLON` if the line was split between two words, otherwise
+        0.
     """
     key, colon, value = text.partition(b":")
     if colon:

@@ -1,10 +1,10 @@
 """Find the lines of a robots.txt that may do harm, and sort the findings by their harm.
 
-remarks.py finds problems in single lines, and contains the texts of all kinds of findings. This
-module adds the findings for which several lines must be compared. For example, it finds a rule that
-never decides, because another rule matches the same paths and has precedence. To find this out, it
-makes one path that stands for all paths that the rule matches (`stand_in` in patterns.py). Then it
-looks up which rule decides for this path.
+remarks.py finds problems in single lines, and defines the kinds of findings with their texts. This
+module adds the findings for which several lines must be compared. For example, it finds an allow
+rule that has no effect, because a longer disallow rule matches the same paths. To find this out, it
+makes one path from the pattern of the rule (`stand_in` in patterns.py). A pattern that matches this
+path matches every path that the rule matches.
 
 No verdict depends on a finding. The sources are RFC 9309, and Google's page and parser (lines.py).
 """
@@ -63,8 +63,8 @@ _RANKS = [*KINDS]  # The kinds of findings that do the greatest harm come first.
 # This matches the beginning of a UTF-16 or UTF-32 text, which is a byte-order mark, or an ASCII
 # character with NUL bytes.
 _WIDE = re.compile(rb"\xff\xfe|(?:\0\0)?\xfe\xff|\0{0,3}[\t\n\r -~]\0")
-# A seam is a line that seems to begin a group, but does not (see `_seams`). The key is the kind of
-# the line. The value is the part of a finding that explains why the line does not begin a group.
+# A seam is a line that seems to begin a group, but does not (see `_seams`). For each kind of line,
+# this text of a finding explains why the line does not begin a group.
 _SEAMS = {
     UNKNOWN: "is not a user-agent line",
     USER_AGENT: (
@@ -78,9 +78,9 @@ _ENGINE_TOKENS = set(map(str.lower, _OF_ENGINES))
 _LARGE = {"Googlebot", "Bingbot"}
 _ANY = UserAgent.of("*")
 _MOST_SITEMAPS = 1_000  # Only this many sitemap lines of a file are checked.
-# This matches hosts that no crawler can reach. For example, the host is the developer's own
-# machine, an example from the default settings of a tool, or the text that a program writes if a
-# value is missing, such as "undefined".
+# This matches a host that no crawler can reach. It is the developer's own machine, an example from
+# the default settings of a tool, or a text that a program writes if a value is missing, such as
+# "undefined".
 _NOT_PUBLIC = re.compile(
     r"(?:.+\.)?localhost\.?|127(?:\.\d+){1,3}|0\.0\.0\.0|\[::1?\]"
     r"|(?:.+\.)?example\.(?:com|net|org|edu)|(?:www\.)?example(?:\.[a-z]+){1,2}"
@@ -90,8 +90,8 @@ _NOT_PUBLIC = re.compile(
 # This matches a robots.txt directive anywhere in a line of a web page, as in "<pre>User-agent: *".
 _DIRECTIVE = re.compile(rb"(?:user-agent|disallow)\s{0,9}:", re.IGNORECASE)
 # This matches the end of a pattern for a query parameter, such as "*?name=" or "*?begin_". The
-# three groups of the expression are the separator before the parameter ("?", "&" or ""), the name
-# of the parameter, and the sign after the name ("=" or "").
+# groups of the expression are the separator before the parameter ("?", "&" or ""), the name of the
+# parameter, and the "=" after the name, if there is one.
 _PARAMETER = re.compile(r"\*([?&]?)([\w.%~\[\]-]+)(?:(=)[^?&=]*|\**)\Z")
 _STYLE_OR_SCRIPT = re.compile(r"\.(?:css|[cm]?js)(?:[$*?]|\Z)", re.IGNORECASE)
 # Folders with style sheets or scripts. Each row contains a regular expression for the path of the
@@ -111,9 +111,8 @@ _FOLDERS = (
 # nanosecond.
 _MOST_WORK = 20_000_000_000
 _MOST_SHOWN = 100  # A finding shows 200 characters, so it never shows more user agents than this.
-# When the work is counted, this number is added to the number of characters of each path, and to
-# the number of characters of each set of patterns. So even comparisons of short texts count towards
-# the limit `_MOST_WORK`.
+# The work of a comparison is counted as if the path and the patterns were each this many characters
+# longer. So even many comparisons of short texts reach the limit `_MOST_WORK`.
 _WORK_EACH = 200
 
 
@@ -149,8 +148,7 @@ def findings(
     unsorted.update(disallowed.values())
     lines_with_finding.update(disallowed)
     for one in on_lines(all_lines, body[:max_bytes], cut=is_cut(robotstxt)):
-        # If `more` or `_disallowed_noindex` returns a finding about a line, the other notes about
-        # this line are left out.
+        # A finding of `more` or `_disallowed_noindex` replaces the notes about the same line.
         if one.line in disallowed and one.kind == "noindex":
             continue
         if one.level != NOTE or one.line not in lines_with_finding:
@@ -234,9 +232,9 @@ def _on_groups(
 ) -> Iterator[Finding]:
     """Find search engines that are shut out, and lines that seem to begin a group but do not.
 
-    Some lines seem to begin a group but do not, because only a rule ends the user-agent lines of a
-    group (Google's page). If a robots.txt closes the site to all crawlers, the finding is only a
-    warning, because the owner may have closed the site on purpose until it is public.
+    Only an allow or disallow rule ends the user-agent lines of a group (Google's page), so a later
+    user-agent line may not begin a group. If the whole site is disallowed for all crawlers, the
+    finding is only a warning, because the owner may have closed the site until it is public.
     """
     seams = _seams(all_lines)
     shut_out, is_closed = _shut_out(robotstxt, groups, seams)
@@ -262,7 +260,7 @@ def _on_groups(
 def _on_disobedient(groups: Iterable[Group]) -> Iterator[Finding]:
     """Find groups with disallow rules for crawlers that may ignore robots.txt.
 
-    One note names all these crawlers.
+    All these crawlers are named in one note.
     """
     first_lines: dict[str, int] = {}
     for group in groups:
@@ -315,20 +313,19 @@ def _on_agents(
 def _seams(all_lines: Iterable[Line]) -> set[int]:
     """Return the numbers of the lines that seem to begin a group, but do not.
 
-    There are two kinds of such lines. The first kind is a misspelt user-agent line. The second kind
-    is a user-agent line that joins the group above, although other lines stand between this
-    user-agent line and the one before it. Such a line joins the group because only rules end the
-    user-agent lines of a group. A blank line, a sitemap line or a crawl delay does not end them.
+    The first kind of these lines is a misspelt user-agent line. The second kind is a user-agent
+    line with other user-agent lines above it, if there is a blank line, a sitemap line or a crawl
+    delay between them, but no rule. It joins the group above, because only rules end the user-agent
+    lines of a group.
     """
     seams = set()
     # The names of the fields since the last user-agent line; None if a rule follows that line.
     fields: set[bytes] | None = None
     for line in all_lines:
         if line.kind == USER_AGENT:
-            # Above a line with "*", there may be user-agent lines and a crawl delay for some
-            # crawlers. In this case the line is not a seam, because the author means these crawlers
-            # to follow the rules of "*" as well. Fields with other limits, such as Request-rate,
-            # count like a crawl delay.
+            # Some authors write user-agent lines and a crawl delay above a line with "*", because
+            # these crawlers should follow the rules of "*" as well. So the line with "*" is not a
+            # seam. The same is true for other fields with limits, such as Request-rate.
             if fields and (line.value != GLOBAL or fields.isdisjoint(OF_GROUPS)):
                 seams.add(line.number)
             fields = set()
@@ -344,14 +341,13 @@ def _seams(all_lines: Iterable[Line]) -> set[int]:
 def _shut_out(
     robotstxt: RobotsTxt, groups: Sequence[Group], seams: Iterable[int]
 ) -> tuple[dict[tuple[Rule, int], list[str]], bool]:
-    """Return the search engines that may fetch nothing, and whether this is true of all of them.
+    """Return the search engines that may fetch nothing, and whether these are all search engines.
 
-    The search engines include "*", which stands for all crawlers without a group of their own. The
-    first item of the result is a dictionary. A key of the dictionary is a pair of the rule that
-    disallows everything and a line number. Some search engines follow the rule only because of a
-    seam, which is a line that seems to begin a group but does not (see `_seams`). For these search
-    engines, the line number is the number of the seam. For other search engines it is 0. The value
-    for a key is the list of the search engines.
+    The first item of the result is a dictionary with lists of the search engines that may fetch
+    nothing. In these lists, "*" stands for all crawlers without a group of their own. The key of a
+    list is a pair of the rule that disallows everything and a line number. If the search engines
+    follow the rule only because of a seam (see `_seams`), this is the line number of the seam.
+    Otherwise it is 0.
     """
     shut_out: dict[tuple[Rule, int], list[str]] = {}
     is_closed = True
@@ -371,7 +367,7 @@ def _shut_out(
 def _on_crawlers(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[Finding]:
     """Find problems in the rules of each crawler, and rules of "*" that a crawler does not follow.
 
-    User agents that have the same groups are handled together, as one crawler.
+    User agents that follow the same groups are handled together.
     """
     followers: dict[tuple[int, ...], list[str]] = {}
     for user_agent, numbers in groups_by_agent(groups).items():
@@ -415,11 +411,11 @@ def _paths_closed_to_all(groups: Iterable[Group]) -> list[str]:
 
 
 def _opened(rules: Iterable[Rule], closed_to_all: Iterable[str], index: Index) -> list[str]:
-    """Return the patterns in `closed_to_all` that are open to a crawler with a group of its own.
+    """Return the patterns in `closed_to_all` that no rule of a crawler's own group covers.
 
-    A pattern is open if no rule of the crawler matches all paths that the pattern matches. If the
-    crawler's group allows everything, the result is empty, because the author seems to let this
-    crawler in on purpose. If a rule of the group matches every path, the result is empty as well.
+    A rule covers a pattern if it matches all paths that the pattern matches. `rules` are the rules
+    of the crawler's own group. If they only allow, the result is empty, because the author seems to
+    let this crawler in on purpose. If one of them matches every path, the result is empty as well.
     """
     if all(rule.allow for rule in rules) or decider(index.kinds, stand_in("/")) != NO_RULE:
         return []
@@ -458,9 +454,9 @@ def _on_rules(rules: Iterable[Rule], whom: str, index: Index) -> Iterator[Findin
 def _on_parameters(rules: Sequence[Rule]) -> Iterator[Finding]:
     """Find rules that match a query parameter only if it is the first one, such as "/*?name=".
 
-    There is no finding for a parameter if another rule matches it in other places, such as
-    "/*&name=". The function yields at most one note. The note is for the first rule with this
-    problem, and shows how many more rules have the same problem.
+    If another rule matches the same parameter after "&", such as "/*&name=", there is no finding.
+    The function yields at most one note. It is about the first rule with this problem, and shows
+    how many more rules have the same problem.
     """
     firsts: dict[str, tuple[int, str]] = {}
     elsewhere = set()
@@ -512,9 +508,9 @@ def _on_own_sitemaps(
 ) -> Iterator[Finding]:
     """Find sitemaps that a rule disallows.
 
-    There is one finding for each rule that disallows sitemaps. The finding has the line number of
-    the first sitemap that the rule disallows. Crawlers for which the whole site is disallowed are
-    left out.
+    There is one finding for each rule that disallows sitemaps. It has the line number of the first
+    sitemap that the rule disallows. If the whole site is disallowed for a crawler, the rules of
+    this crawler are not checked.
     """
     forbidden: dict[tuple[Rule, str], list[int]] = {}
     work_left = _MOST_WORK
@@ -554,7 +550,7 @@ def _on_styles_and_scripts(rules: Iterable[Rule], index: Index) -> Iterator[Find
 def _style_or_script(pattern: str) -> str:
     """Return the path of a style sheet or script that a pattern matches; "" if there is none.
 
-    In the path, a NUL replaces each "*" of the pattern, as in the result of `stand_in`.
+    Each "*" of the pattern becomes a NUL in the path, as in the result of `stand_in`.
     """
     path = pattern.rstrip("*")
     if path.startswith("*"):
@@ -563,9 +559,9 @@ def _style_or_script(pattern: str) -> str:
         return path.rstrip("*$").replace("*", "\0")
     folders = path
     if not path.endswith("/"):
-        # The last segment may be the name of a folder, as in "/static/css", or the beginning of a
-        # file name, as in "/css/a". The pattern "/css/a" matches only some files in the folder
-        # "/css/". So only the last segment is compared with the names of folders.
+        # The last segment may be the name of a folder, as in "/static/css". It may also be the
+        # beginning of a file name, as in "/css/a", which matches only some files in the folder
+        # "/css/". So the folders above the last segment are left out of the comparison.
         folders = path[path.rfind("/") :] + "/"
     for folder, file in _FOLDERS:
         if re.search(folder, folders.lower()):

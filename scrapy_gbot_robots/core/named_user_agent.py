@@ -1,10 +1,10 @@
 """Describe, for people, the crawler that a user names and the group that this crawler follows.
 
-A user of the commands names a crawler, for example with `--as Googlebot`, and asks for the verdict
-on a URL. verdict.py describes the verdict. This module describes how the user named the crawler,
-which part of the name is read, and which group the crawler follows and why. It also checks the
-texts that the user gives as URLs. The command and the "Try it" page of the documentation show the
-same texts.
+A user of the commands names a crawler, for example with `--as Googlebot`, and asks whether it may
+fetch a URL. The answer is a verdict. verdict.py describes the verdict in words. This module
+describes which crawler the user named, which part of the name is read, and which group the crawler
+follows and why. It also checks the URLs that the user gives. The command and the "Try it" page of
+the documentation show the same texts.
 
 This module does not fetch anything, and does not read settings. Its sources are RFC 9309 2.2.1
 (product tokens, groups) and 2.2.2 (the URL of a robots.txt), and Google's page ("Order of
@@ -26,7 +26,7 @@ from .verdict import IGNORES_ROBOTS, ROBOTS_TXT_ITSELF, Verdict
 
 NAMED = "--as"  # Users of the command name crawlers with this option.
 NOBODY = ""  # This is the `source` if the user has not named a crawler.
-_RULE = ': a product token has letters, "-" and "_" only'  # This is the end of an error message.
+_RULE = ': a product token has letters, "-" and "_" only'  # the end of an error message
 
 
 class NamedUserAgent(NamedTuple):
@@ -47,13 +47,13 @@ class NamedUserAgent(NamedTuple):
     def of(cls, name: str, source: str) -> NamedUserAgent:
         """Return the crawler that a product token or a User-Agent header names.
 
-        If `name` is "*", the result is a crawler that no group names. A well-known crawler falls
-        back to the tokens that its operator documents. If a name contains a digit, only the part
-        before the digit is the token, as in a robots.txt.
+        If `name` is "*", the result is a crawler that no group names. A well-known crawler gets the
+        tokens that its operator documents. If a name contains a digit, only the part before the
+        digit is the token, as in a robots.txt.
 
         Raises:
-            ValueError: `name` has no product token, or the token is only a part of a name that
-                continues with a character other than a digit.
+            ValueError: `name` has no product token, or the token is only a part of the name. A name
+                that continues with a digit, such as "MJ12bot", is accepted.
         """
         crawler, cut = UserAgent.of(name), cut_token(name)
         problem = "does not name a crawler"
@@ -114,9 +114,9 @@ def hints_on(names: Iterable[str]) -> Iterator[str]:
 
 
 def problem_of(user_agent: str) -> str:
-    """Return the problem with `user_agent` as the header of the user's crawl; "" if there is none.
+    """Describe what is wrong with the User-Agent header of a crawl; return "" if nothing is.
 
-    The result is the end of a sentence for the log, which begins with the header.
+    The text is the end of a log line that begins with the header.
     """
     crawler = UserAgent.of(user_agent)
     name = crawler.name
@@ -136,13 +136,13 @@ def problem_of(user_agent: str) -> str:
 
 
 def checked_url(text: str, *, has_robots: bool) -> str:
-    """Return `text` if it is a URL or path on which a verdict is possible.
+    """Return `text` if it is a URL or path that can be judged.
 
-    A verdict on an absolute URL is always possible. A verdict on a path, such as "/a", is possible
-    only if `has_robots` is true, which means that the user also gives a robots.txt.
+    An absolute URL can always be judged. A path, such as "/a", can be judged only if `has_robots`
+    is true, which means that the user also gives a robots.txt.
 
     Raises:
-        ValueError: no verdict on `text` is possible, or `text` is a URL without an origin.
+        ValueError: `text` cannot be judged, or it is a URL without an origin.
     """
     if has_robots and text.startswith("/"):
         return text
@@ -166,10 +166,10 @@ def verdict_on(url: str, crawler: UserAgent, robotstxt: RobotsTxt) -> Verdict:
 
 
 def group_line(robotstxt: RobotsTxt, verdict: Verdict) -> int | None:
-    """Return the number of the user-agent line to which the `group` of a verdict refers.
+    """Return the line number of the user-agent line of a verdict's group; None without a group.
 
-    Return None if no group applies. If several groups for the user agent are merged, the result is
-    the line in the group that contains the deciding rule.
+    If several groups for the user agent are merged, the line is in the group with the deciding
+    rule.
     """
     user_agent, rule = verdict.group or "", verdict.rule
     for group in groups_of(robotstxt):
@@ -211,7 +211,7 @@ def group_in_words(
 
 
 def _as_known(token: str, crawler: UserAgent) -> str:
-    """Return a token of `crawler`, after the crawler's name if the token is a part of the name.
+    """Return a token of `crawler` for people, with the crawler's name if this is longer.
 
     For example, the result is "MJ12bot (read as MJ)", because a token ends before a digit.
     """

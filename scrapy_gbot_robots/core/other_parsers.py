@@ -1,12 +1,12 @@
 """Find the lines of a robots.txt that other parsers read differently from Google's parser.
 
-Crawlers of operators other than Google also read a robots.txt. The lines that this module reports
-are correct by RFC 9309 and for Google. But in our tests, some other parsers misread files with such
-lines, and allowed URLs that the files disallow. Each note names these parsers.
+The lines that this module reports are correct by RFC 9309 and for Google. But in our tests, some
+other parsers misread files with these lines, and allowed URLs that the files disallow. Each note
+names these parsers.
 
 For each kind of difference there is only one note, at the first line to which the note applies. No
-verdict depends on a note. The notes come from tests of 28 parsers with 23 questions each on
-2026-11-28. The notes name the versions that were tested.
+verdict depends on a note. In the tests, on 2026-11-28, each of 28 parsers was asked 23 questions.
+The notes name the versions that were tested.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .urls import LOOSE_ESCAPE
 
 # This matches a line end of CR alone, between two lines that are not empty.
 _CR_ALONE = re.compile(rb"[^\r\n]\r(?=[^\r\n])")
-# HTTrack joins the paths of a group's rules, with an LF after each path, and keeps only this many
-# bytes of the joined text. The number was measured.
+# HTTrack joins the paths of a group's rules, with an LF after each path, and keeps only the first
+# bytes of the joined text. We measured how many bytes it keeps.
 _HTTRACK_KEEPS = 4_096
 _OF_HTTRACK = {"*", "httrack"}  # the user agents whose groups HTTrack follows
 
@@ -31,7 +31,7 @@ _OF_HTTRACK = {"*", "httrack"}  # the user agents whose groups HTTrack follows
 def read_otherwise(
     body: bytes, all_lines: Sequence[Line], groups: Sequence[Group]
 ) -> Iterator[Finding]:
-    """Yield one note for each way in which other parsers read `body` differently from Google's.
+    """Yield notes on the lines of `body` that other parsers read differently from Google's parser.
 
     `all_lines` and `groups` are the lines and groups of `body`.
     """
@@ -50,7 +50,7 @@ def read_otherwise(
 
 
 def _noted(kind: str, lines: Iterable[int]) -> Iterator[Finding]:
-    """Yield a note of `kind` for the first line number in `lines`, if `lines` is not empty.
+    """Yield a note of `kind` for the first of the line numbers `lines`, if there are any.
 
     The text of the note shows how many more lines have the same problem.
     """
@@ -63,7 +63,7 @@ def _noted(kind: str, lines: Iterable[int]) -> Iterator[Finding]:
 def _blank_lines(all_lines: Iterable[Line], written: Iterable[bytes]) -> Iterator[int]:
     """Yield the numbers of the blank lines between user-agent lines and the rules of their group.
 
-    Only the first of these lines in each group is reported.
+    For each group, only the first of these lines is yielded.
     """
     is_open, blank = False, 0
     for line, raw in zip(all_lines, written, strict=True):
@@ -86,9 +86,9 @@ def _lower_escapes(all_lines: Iterable[Line], written: Iterable[bytes]) -> Itera
 
 
 def _empty_rules(group: Group) -> Iterator[int]:
-    """Yield the line number of the first disallow rule of `group` that has no path.
+    """Find a disallow rule without a path that stands above a disallow rule with a path.
 
-    If no later disallow rule of `group` has a path, yield nothing.
+    The function yields the line number of the first such rule in `group`.
     """
     empty = 0
     for rule in group.rules:

@@ -4,15 +4,15 @@ A pattern matches the beginning of a path. "*" stands for any characters, or for
 end of the pattern stands for the end of the path. All other characters stand for themselves.
 
 The stars split a pattern into literal segments. Each segment is matched at the first place where it
-occurs after the segment before it. With this choice, the longest part of the path remains for the
-later segments, so the search never goes back. The number of steps is at most the length of the
-pattern times the length of the path. Patterns never become regular expressions. For example, the
-pattern "/a*b*c" matches the path "/axbbc" with "/a" at 0, "b" at 3 and "c" at 5.
+occurs after the segment before it, and the search never goes back. The first place is always right,
+because it leaves the longest part of the path for the later segments. The number of steps is at
+most the length of the pattern times the length of the path. Patterns never become regular
+expressions. For example, the pattern "/a*b*c" matches the path "/axbbc" with "/a" at 0, "b" at 3
+and "c" at 5.
 
-A crawl requests only a few pages of most hosts. For these hosts, an `Index` of the rules
-(rule_index.py) costs more time and memory than it saves, so `Patterns` tries the patterns one by
-one. An `Index` contains one object for the disallow rules and one object for the allow rules. These
-two objects and `Patterns` implement the protocol `RuleSet`.
+A crawl requests only a few pages of most hosts. For these hosts, `Patterns` tries the rules one by
+one. An `Index` of the rules (rule_index.py) would cost more time and memory than it saves. `Rules`
+uses both through the protocol `RuleSet`.
 
 The sources are RFC 9309 2.2.3, and Google's page ("URL matching based on path values", "Order of
 precedence for rules").
@@ -28,21 +28,22 @@ from .lines import INDEX_PAGE
 from .urls import escape
 from .verdict import Rule
 
-# If a pattern has more segments than this, `matches` looks for the last segment before it looks for
-# the others. This saves time if the path does not contain the last segment.
+# If a pattern has more segments than this, `matches` first checks that the path contains the last
+# segment. This saves time for a path that does not contain it.
 _MANY_STARS = 8
 _IN_A_BYTE = 256  # A line number below this value fits into one byte.
 
 # The precedence of a rule is a number. Of all rules that match a path, the rule with the highest
-# precedence decides. The number has four parts. From the highest bits to the lowest bits, the parts
-# are the length of the pattern, the kind of the rule (1 for an allow rule, 0 for a disallow rule),
-# a number that is greater for an earlier line, and the kind of the rule again. So the precedence of
-# an allow rule is odd. `NO_RULE` stands for the case that no rule matches a path. It is odd because
-# the path is then allowed, and it is less than the precedence of any rule.
+# precedence decides. The number consists of four parts. From the highest bits to the lowest bits,
+# they are the length of the pattern, the kind of the rule (1 for an allow rule, 0 for a disallow
+# rule), a number that is greater for an earlier line, and the kind of the rule again. So the
+# precedence of an allow rule is odd. `NO_RULE` is used in place of a precedence if no rule matches
+# a path. It is odd because the path is then allowed, and it is less than the precedence of any
+# rule.
 NO_RULE = 1
 LAST_LINE = 2**32 - 1
-KIND_BITS = 33  # In a precedence, the bits for the length and the kind stand above this many bits.
-LENGTH_BITS = 34  # In a precedence, the bits for the length stand above this many bits.
+KIND_BITS = 33  # The number of bits below the length and the kind in a precedence.
+LENGTH_BITS = 34  # The number of bits below the length in a precedence.
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -57,7 +58,7 @@ def matches(pattern: str, path: str) -> bool:
         return path.endswith(rest[:-1], end) if rest.endswith("$") else path.find(rest, end) >= 0
     *segments, last = rest.removesuffix("$").split("*")
     if len(segments) > _MANY_STARS and path.find(last, end + sum(map(len, segments))) < 0:
-        # Behind the space that the other segments need, the path does not contain the last segment.
+        # The last segment does not occur far enough from `first` to leave space for the others.
         return False
     for segment in segments:
         begin = path.find(segment, end)
@@ -70,12 +71,11 @@ def matches(pattern: str, path: str) -> bool:
 
 
 def stand_in(pattern: str) -> str:
-    r"""Return a path that stands for all paths that `pattern` matches.
+    r"""Return a path that represents all paths that `pattern` matches.
 
-    If another pattern matches the result, this other pattern matches every path that `pattern`
-    matches. In the result, a NUL replaces each "*". If `pattern` does not end with "$", the result
-    ends with a NUL. A pattern never contains a NUL. For example, the result for "/a*b" is
-    "/a\0b\0".
+    Another pattern matches the result only if it matches every path that `pattern` matches. In the
+    result, a NUL replaces each "*". If `pattern` does not end with "$", the result ends with a NUL.
+    A pattern never contains a NUL. For example, the result for "/a*b" is "/a\0b\0".
     """
     return (pattern[:-1] if pattern.endswith("$") else pattern + "*").replace("*", "\0")
 
@@ -113,7 +113,7 @@ def line_of(precedence: int) -> int:
 
 
 class RuleSet(Protocol):
-    """The protocol of an object with either the allow rules or the disallow rules of a group."""
+    """The protocol of an object with the allow rules or the disallow rules of a group."""
 
     def best(self, path: str, best: int) -> int:
         """Return the greater of `best` and the highest precedence of the rules that match `path`.
@@ -149,8 +149,8 @@ class Patterns:
     Attributes:
         text: the patterns in file order, with an LF between them.
         lines: the line number of each pattern.
-        tried: the patterns after splitting `text`, as `best` needs them; None until the patterns
-            are needed.
+        tried: the result of `split`, in which `best` looks up the patterns; None before the first
+            call.
     """
 
     __slots__ = ("_allow", "lines", "text", "tried")
@@ -185,7 +185,7 @@ class Patterns:
         return (self.tried or self.split())[0]
 
     def entries(self) -> list[Rule]:
-        """Return the rules in file order."""
+        """Return the rules as `Rule` objects, in file order."""
         of_lines = dict(zip(self.lines, self.texts(), strict=True))
         return [Rule(self._allow, pattern, line) for line, pattern in of_lines.items()]
 
@@ -208,13 +208,13 @@ class Patterns:
         if not self.text:
             return best
         texts, wild, needles = self.tried or self.split()
-        # These are the longest matching pattern without a wildcard, and the longest matching
-        # pattern with a wildcard. If several patterns are equally long, the first of them in the
-        # file counts.
+        # `plainest` becomes the longest matching pattern that `startswith` finds, and `wildest` the
+        # longest matching pattern with a wildcard. Of equally long patterns, the first one in the
+        # file is kept.
         plainest = wildest = ""
         if path.startswith(texts):
-            # There may be thousands of patterns, so the built-in `filter`, which is fast, finds the
-            # few patterns that may match.
+            # There may be thousands of patterns. The built-in `filter` quickly finds the few that
+            # may match.
             beginning = filter(path.startswith, texts)
             plainest = max([text for text in beginning if matches(text, path)], key=len, default="")
         for needle, text in zip(needles, wild, strict=True):
@@ -243,9 +243,9 @@ class Patterns:
         return tried
 
 
-# The type of the patterns of a `Patterns` object, after its `text` is split. The first item
-# contains all patterns. The second item contains the patterns with a wildcard. The third item
-# contains, for each pattern with a wildcard, a literal text that every matching path contains.
+# The type of the result of `Patterns.split`. The items are all patterns, the patterns with a
+# wildcard, and a literal text for each pattern with a wildcard. Every path that the pattern matches
+# contains this text.
 _Tried = tuple[tuple[str, ...], Sequence[str], Sequence[str]]
 
 NO_PATTERNS = Patterns("", b"", False)

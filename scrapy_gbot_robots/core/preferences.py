@@ -1,9 +1,9 @@
 """Read the preferences of a site about the use of its content from a robots.txt.
 
 The preferences are in `Content-Usage` and `Content-Signal` lines. For example, the line
-"Content-Usage: train-ai=n" refuses the use of the site's content for training models. A word such
-as `train-ai` is a label. If no line states a preference for a label, the use is neither granted nor
-refused.
+"Content-Usage: train-ai=n" refuses the use of the site's content for training models. Here
+`train-ai` is a label, the name of a kind of use. If no line contains a label, this kind of use is
+neither granted nor refused.
 
 This module is experimental. The specifications of both fields are drafts, so the names in this
 module may change. `Rules` keeps the lines as written, and this module reads them only when a caller
@@ -12,9 +12,9 @@ for lint.
 
 No verdict depends on preferences. A spider has to decide itself how to obey them.
 
-The sources are draft-ietf-aipref-attach-05 (the place of `Content-Usage` lines, and which statement
-applies), draft-ietf-aipref-vocab-08 (the labels in these lines), RFC 9651 (the syntax of these
-lines) and contentsignals.org (`Content-Signal`).
+The sources for `Content-Usage` lines are draft-ietf-aipref-attach-05 (where they stand, and which
+of them applies), draft-ietf-aipref-vocab-08 (their labels) and RFC 9651 (their syntax). The source
+for `Content-Signal` lines is contentsignals.org.
 """
 
 from __future__ import annotations
@@ -38,9 +38,8 @@ def _granted(attribute: str, yes: str, no: str) -> dict[str, dict[str, Any]]:
     return {yes: {attribute: True}, no: {attribute: False}}
 
 
-# The type of a dictionary from each label to its valid values. For each value, the dictionary
-# contains the attributes of `Preferences` that the value sets. For example, USAGE["train-ai"]["n"]
-# is {"train_ai": False}.
+# The type of a table of labels. For each label and each of its valid values, it contains the
+# attributes that `Preferences` gets. For example, USAGE["train-ai"]["n"] is {"train_ai": False}.
 Labels: TypeAlias = Mapping[str, Mapping[str, dict[str, Any]]]
 USAGE: Labels = {  # These labels are from draft-ietf-aipref-vocab-08.
     "train-ai": _granted("train_ai", "y", "n"),
@@ -64,9 +63,9 @@ _KEPT = 8
 _MAX_BYTES = 65_536
 
 # The following expressions match one member of a Dictionary (RFC 9651, "Structured Field Values for
-# HTTP"). The numbers in the comments are sections of RFC 9651. Each repeated part begins with a
-# character that cannot continue the part before it. So a text can be matched in only one way, and
-# backtracking fails at once.
+# HTTP"), such as "train-ai=n". The numbers in the comments are sections of RFC 9651. A text can be
+# matched in only one way, because each repeated part begins with a character that cannot continue
+# the part before it. So the search does not try many ways in vain.
 _KEY = r"[a-z*][a-z0-9_.*-]*"  # a key, RFC 9651 3.1.2
 _TOKEN = r"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*"  # noqa: S105  3.3.4
 _OTHER = r"""
@@ -123,8 +122,7 @@ def said_by(lines: tuple[ContentLine, ...], url: str | bytes) -> Preferences:
 
     `lines` contains the `Content-Usage` and `Content-Signal` lines of the crawler's group, and the
     `Content-Signal` lines before the first group. A `Content-Usage` line may begin with a path. Of
-    the `Content-Usage` lines, the line with the longest matching path decides, in the same way as
-    the longest matching rule decides.
+    the `Content-Usage` lines whose path matches the URL, the line with the longest path decides.
     """
     signals, paths, usages = _statements(lines)
     best = decider(paths.kinds, path_of(url))
@@ -141,11 +139,10 @@ def _statements(
     """Read the preferences in `Content-Usage` and `Content-Signal` lines.
 
     Returns:
-        A tuple with three items. The first item contains the combined preferences of all
-        `Content-Signal` lines. The second item is an `Index` of the paths in `Content-Usage` lines.
-        In place of a line number, each path has a number from 0 on. The third item contains the
-        preferences for the path with each number. Number 0 is for lines without a path, which apply
-        if no path matches.
+        The preferences in all `Content-Signal` lines combined, an `Index` of the paths in
+        `Content-Usage` lines, and the preferences for each of these paths. In the `Index`, the line
+        number of a path is its position among these preferences. At position 0 are the preferences
+        in lines without a path, which apply if no path matches.
     """
     stated: dict[str, list[Preferences]] = {"": []}
     signals: list[Preferences] = []
@@ -156,8 +153,8 @@ def _statements(
             continue
         path, dictionary = path_and_dictionary(value)
         pairs = read_dictionary(dictionary)
-        # The path is added even if the line has no valid Dictionary. Otherwise a shorter path would
-        # decide.
+        # The path is added even if the line has no valid Dictionary, so that no shorter path
+        # decides.
         at_path = stated.setdefault(path, [])
         if pairs is not None:
             at_path.append(stated_in(pairs.items(), USAGE, number))
@@ -166,7 +163,7 @@ def _statements(
 
 
 def combined(statements: Iterable[Preferences]) -> Preferences:
-    """Combine preferences that all apply. For each label, the most restrictive value counts."""
+    """Combine preferences that all apply. For each label, the most restrictive value is used."""
     train_ai, search, ai_use, use, lines = zip(NOTHING_SAID, *statements, strict=True)
     return Preferences(
         min(train_ai, key=_STRICTEST.index),
@@ -180,9 +177,9 @@ def combined(statements: Iterable[Preferences]) -> Preferences:
 def stated_in(pairs: Iterable[tuple[str, str]], labels: Labels, *lines: int) -> Preferences:
     """Return the preferences in `pairs`, which contains pairs of a label and a value.
 
-    If a label occurs several times, the most restrictive value counts. `labels` contains the valid
-    labels and values. `lines` contains the number of the line with the pairs, or nothing if the
-    pairs are from a header.
+    If a label occurs several times, the most restrictive value is used. `labels` contains the valid
+    labels and values. `lines` is the number of the line that contains the pairs. It is left out for
+    pairs from a header.
     """
     statements = (labels[key].get(value) for key, value in pairs if key in labels)
     return combined(Preferences(**fields, lines=lines) for fields in statements if fields)
@@ -211,9 +208,9 @@ def read_dictionary(value: bytes) -> dict[str, str] | None:
     """Return the members of a Dictionary (RFC 9651 4.2.2); None if `value` is not a Dictionary.
 
     A Dictionary is a text such as "train-ai=n, search=y", and its members are pairs of a key and a
-    value. In the result, the value is the Token after "=", or "" if the value has another type. If
-    a key occurs several times, the last value counts. The whole text is checked, because RFC 9651
-    requires a field with a syntax error to be ignored as a whole.
+    value. In the result, the value is the Token after "=", or "" for any other type of value. If a
+    key occurs several times, the last value is used. If any part of the text has a syntax error,
+    the result is None, as RFC 9651 requires.
     """
     if len(value) > _MAX_BYTES:
         return None

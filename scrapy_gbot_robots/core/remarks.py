@@ -91,10 +91,9 @@ class Finding(NamedTuple):
 
 
 # The text of each kind of finding describes the problem and its solution. Findings are reported in
-# the order of the kinds, and the kinds that do the greatest harm come first. The order is our
-# judgement. First come lines that close pages by mistake, then lines that open pages by mistake,
-# and then lines that only lack something. The names of the kinds are the same in every version of
-# this package.
+# the order of these kinds, which is our judgement. First come lines that close pages by mistake,
+# then lines that open pages by mistake, and then lines that only lack something. The names of the
+# kinds are the same in every version of this package.
 _WORDS = {
     ERROR: {
         "search engine shut out": "{crawlers} may fetch nothing: {why}",
@@ -274,9 +273,8 @@ _NO_REMARKS = {
     "space in a path",
     "style or script",
 }
-# For some lines, lint and `RobotsTxt.remarks` report findings of different kinds. In each row, the
-# kind on the left is the kind that lint reports. The kind on the right is more general, and
-# `RobotsTxt.remarks` reports it.
+# Some lines have a finding of a specific kind, the key, and a finding of a more general kind, the
+# value. Lint reports the specific finding, and `RobotsTxt.remarks` reports the general one.
 _REMARKS = {
     "field of other crawlers": "unused field",
     "misspelt field": "unknown field",
@@ -284,16 +282,16 @@ _REMARKS = {
     "noindex": "unused field",
 }
 
-# This matches texts that show that the author meant a path as a regular expression. But ".*" may
-# also be a dot before the wildcard of a path, as in "/index.*". So ".*" counts only in two cases.
-# In the first case, a file name would not have a dot in this place, as in "/a/.*". In the second
-# case, the star of ".*" is the first star in the path and a letter follows it, as in "/a.*b".
+# This matches a text that shows that the author meant a path as a regular expression. But in
+# "/index.*", ".*" is only a dot before a wildcard. So ".*" is matched only in two cases. In
+# "/a/.*", no file name stands before the dot. In "/a.*b", the star is the first star in the path,
+# and a letter follows it.
 _REGEX = re.compile(
     rb"\[\^?(?:\w-\w)+\w*\][+*?]?|\([^()|]*\|[^()]*\)[+*?]?|\(\?[:=!]|\(\.[*+]"
     rb"|\\[dws](?![A-Za-z])|\\[.?/+*()]"
     rb"|(?<=[^/*])/\.\*(?=/|\$?\Z)|\.\+(?=/|\$?\Z)|\A[^*]*[^*.]\.\*(?=\w)"
 )
-# This matches several paths with commas between them. A comma in a query does not count.
+# This matches several paths with commas between them. Commas in a query are not considered.
 _SEVERAL_PATHS = re.compile(rb"[^?]*,\s*/")
 # This matches an escape whose percent sign is escaped again, such as "%252F" for "%2F".
 _ENCODED_TWICE = re.compile(rb"%25[0-9A-F]{2}")
@@ -349,10 +347,10 @@ _ENDING = 2
 RULES = {ALLOW, DISALLOW}
 LICENSE = b"license"  # This field is defined by RSL 1.0.
 _MOST_NAMED = 3  # A finding names at most three characters by their code points.
-# This matches a list of URLs, in which a second URL follows a separator. A URL in the query or
-# fragment of the first URL does not count.
+# This matches a list of URLs with separators between them. A URL within the query or fragment of
+# another URL is not considered.
 _LISTED_URL = re.compile(rb"[^?#]*[,;|]https?://", re.IGNORECASE)
-# For each kind of line, this text of a finding describes the effect of bytes that are not UTF-8.
+# The effect of bytes that are not UTF-8 in each kind of line, for the text of a finding.
 _NOT_UTF_8 = dict.fromkeys(RULES, "the path is matched byte by byte")
 _NOT_UTF_8[SITEMAP] = "in the URL, each byte past ASCII is read as % and its code"
 _BETWEEN_NAMES = re.compile(r"[\s,;|]+")
@@ -362,19 +360,19 @@ _POLICY = "__usage_"
 # These are the ends of messages about user-agent lines of which Google's parser reads only a part.
 _NAME_ENDS = ', because a name ends before the first character that is not a letter, "-" or "_"'
 _ITS_CRAWLER = f"{_NAME_ENDS}; the crawler itself may read the whole name"
-# This matches a text that a program writes in a user-agent line if the name is missing. Such a text
-# is the empty value of a programming language, or a variable of a template.
+# This matches a text that a program writes in a user-agent line if the name is missing, such as
+# "undefined" or a variable of a template.
 _OF_A_PROGRAM = re.compile(
     r"undefined|null|nil|none|nan|\(null\)|\[object object\]|<no value>|%s|"
     r"\$?\{[^{}]*\}|\{\{[^{}]*\}\}|<%.*%>",
     re.IGNORECASE,
 )
-_FROM_A_DIGIT = re.compile(r"[0-9][\w./! -]*", re.ASCII)  # This matches "360Spider".
+_FROM_A_DIGIT = re.compile(r"[0-9][\w./! -]*", re.ASCII)  # a name such as "360Spider"
 
 
-# The type of the results of a function that checks a line. Each item is a pair. The pair contains
-# the name of a kind of finding, such as "bad sitemap", and the text for the field `{what}` in the
-# text of this kind (see `_WORDS`).
+# The results of a function that checks a line. Each is a pair of the name of a kind of finding,
+# such as "bad sitemap", and a text. The text replaces `{what}` in the text of this kind (see
+# `_WORDS`).
 Odd: TypeAlias = Iterator[tuple[str, str]]
 
 
@@ -389,7 +387,7 @@ def finding(line: int, kind: str, /, **about: object) -> Finding:
 
 
 def nearest_field(key: bytes) -> str:
-    """Return the field of Google whose name `key` may misspell; "" if there is none."""
+    """Return the name of Google's field that `key` probably misspells; "" if there is none."""
     nearest: list[str] = []
     if len(key) <= _MAX_FIELD:
         name = key.decode("utf-8", "replace").lower()
@@ -400,8 +398,8 @@ def nearest_field(key: bytes) -> str:
 def _other_field(key: bytes) -> str:
     """Return the end of a message about an unknown field, such as '; did you mean "Crawl-delay"?'.
 
-    The message suggests a field that crawlers other than Google's use, if its name is similar to
-    `key`. If no such field has a similar name, return "".
+    If `key` is similar to the name of a field that only other crawlers use, the message suggests
+    this field. Otherwise the result is "".
     """
     name = key.decode("utf-8", "replace").lower()
     nearest = get_close_matches(name[: _MAX_FIELD + 1], _SPELT, n=1, cutoff=0.8)
@@ -546,7 +544,7 @@ def _on_several_paths(path: bytes) -> Odd:
 
 
 def _lost_scheme(key: bytes) -> str:
-    """Return a text for a sitemap line without a colon after its field name; "" for other lines.
+    """Return the end of a message about a sitemap line without a colon; "" for other lines.
 
     In the line "Sitemap https://a.example/", the first colon is the colon of the URL. So the key of
     this line is "Sitemap https".
@@ -560,9 +558,9 @@ def _lost_scheme(key: bytes) -> str:
 def _on_unused(line: Line, user_agents: set[str]) -> Odd:
     """Check a line with a field that Google ignores.
 
-    `user_agents` contains the user agents of the line's group. A line is not reported if other
-    crawlers use its field, the line is well-formed, and its group is neither for "*" nor for a
-    crawler of Google.
+    `user_agents` contains the user agents of the line's group. A well-formed line with a field that
+    other crawlers use is reported only if it stands before the first group, or if its group is for
+    "*" or for a crawler of Google.
     """
     name = line.key.lower()
     if name == b"noindex":
@@ -613,9 +611,9 @@ def _on_no_agent(text: str) -> Odd:
 def _on_cut_agent(text: str, user_agent: str) -> Odd:
     """Check the value of a user-agent line of which Google's parser reads only the beginning.
 
-    `text` is the whole value, and `user_agent` is the beginning that Google's parser reads. The
-    caller has checked that `text` as a whole does not name one crawler. If a part of the value is
-    the name of a known crawler, the finding is an error. Otherwise the finding is a note.
+    `text` is the whole value, and `user_agent` is the beginning that Google's parser reads. `text`
+    must not be the name of one crawler. If a part of it is the name of a known crawler, the finding
+    is an error. Otherwise the finding is a note.
     """
     words = [product_token(text), *_BETWEEN_NAMES.split(text)]
     unread = [word for word in words if is_known(word) and word.lower() != user_agent]
@@ -651,16 +649,15 @@ def name_of(value: bytes, user_agent: str) -> str:
     """Return the name of the crawler that a user-agent line names, for a message.
 
     `value` is the value of the line, and `user_agent` is the token that Google's parser reads from
-    it. Usually the result is `user_agent`. But if `value` is a longer name of a well-known crawler,
-    the result is `value` as written. For example, the result for MJ12bot is "MJ12bot", although its
-    token is "mj".
+    it. Usually the result is `user_agent`. But some well-known crawlers have a longer name. For
+    example, the result for "MJ12bot" is "MJ12bot", although the token is "mj".
     """
     name = value.decode("utf-8", "replace").partition("/")[0].removesuffix("*")
     return name if len(name) > len(user_agent) and is_known(name) else user_agent
 
 
 def _names_one_crawler(text: str, user_agent: str) -> bool:
-    """Return whether a value that is not a product token names one crawler as a whole.
+    """Return whether a value that is not a product token still names one crawler.
 
     The result is True for the documented name of a crawler, such as "MJ12bot", for "Googlebot*"
     (Google's page), and for a header with one product, such as "mybot/1.0 (+https://a.example)". It

@@ -1,14 +1,14 @@
-"""Parse one robots.txt, and answer questions about its rules, sitemaps and other lines.
+"""Parse one robots.txt, and return its rules, verdicts, sitemaps and other lines.
 
-`RobotsTxt` reads the bytes in two ways. The fast way is for crawls. It reads only the rules of one
-crawler (crawler_groups.py, rules.py), or only the sitemap lines. The careful way reads all lines
-(lines.py), and finds groups and remarks (remarks.py). Where both ways read the same lines, they
-must give the same result.
+A `RobotsTxt` reads the bytes in two ways. In a crawl it uses the fast way, which reads only the
+rules of one crawler (crawler_groups.py, rules.py), or only the sitemap lines. The careful way reads
+all lines (lines.py), and finds groups and remarks (remarks.py). Both ways must give the same rules
+and sitemaps.
 
-A group consists of a run of user-agent lines, and the rules after this run. Only allow and disallow
-lines end the run. Blank lines, sitemap lines, and lines that are unknown or cannot be read do not
-end the run. Groups that name the same user agent are merged later. The group of "*" is never merged
-with the group of another user agent. Sitemap lines do not belong to a group.
+A group consists of user-agent lines, and the rules after them. Only an allow or disallow line ends
+the user-agent lines. A blank line, a sitemap line, or a line that is unknown or cannot be read does
+not end them. Groups that name the same user agent are merged later. The group of "*" is never
+merged with the group of another user agent. Sitemap lines do not belong to a group.
 
 A part of the file is read only when a caller asks for it. Any bytes are valid. Anything odd in the
 file, such as a misspelt field, becomes a remark.
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 _MOST_AGENTS = 100  # A `RobotsTxt` keeps the rules of at most this many user agents at a time.
 _USAGE = b"content-usage"  # the name of a field, in lower case
-_BEGIN = b"site"  # All accepted names of the sitemap field begin with this text.
+_BEGIN = b"site"  # All accepted spellings of "sitemap" begin with this.
 
 
 class Group(NamedTuple):
@@ -202,8 +202,8 @@ class RobotsTxt:
     def rules_for(self, user_agent: str | bytes | UserAgent) -> Rules:
         r"""Return the merged rules that a crawler follows.
 
-        If you have many URLs for one crawler, `rules_for(...).allowed(url)` is faster than
-        `RobotsTxt.allowed(url, ...)`. You can keep the rules without keeping the `RobotsTxt` in
+        To judge many URLs for one crawler, call this method once, and then `Rules.allowed` for each
+        URL. This is faster than `RobotsTxt.allowed`, and you need not keep the `RobotsTxt` in
         memory. `user_agent` is explained in `verdict`.
 
         >>> from scrapy_gbot_robots import RobotsTxt
@@ -241,8 +241,8 @@ class RobotsTxt:
         """Return all lines whose field is `name`, in file order, with the user agents of each line.
 
         The case of `name` does not matter. The user agents of a line are all user agents of its
-        group. Only a rule ends the user-agent lines of a group. If `name` is `Content-Usage`, a
-        `Content-Usage` line also ends the user-agent lines of a group.
+        group. User-agent lines belong to the same group if no rule stands between them. For
+        `Content-Usage` lines, no `Content-Usage` line may stand between them either.
         """
         key = name.lower().encode("utf-8", "replace")
         matching: list[tuple[Line, Group]] = []
@@ -304,9 +304,9 @@ def _with_groups(
     """Yield each line with its group. Later lines may add user agents and rules to this group.
 
     Lines before the first user-agent line are in a group without user agents. Rules among these
-    lines are ignored (RFC 9309 2.2.2). The groups are the groups that Google's parser finds, in
-    which only rules end a run of user-agent lines. If `ended_by_usage` is true, `Content-Usage`
-    lines also end a run (draft-ietf-aipref-attach-05, 3).
+    lines are ignored (RFC 9309 2.2.2). As in Google's parser, only a rule ends the user-agent lines
+    of a group. If `ended_by_usage` is true, a `Content-Usage` line also ends them
+    (draft-ietf-aipref-attach-05, 3).
     """
     group = Group({}, [])
     has_usage = False
@@ -325,7 +325,7 @@ def _with_groups(
 
 
 def groups_by_agent(groups: Iterable[Group]) -> dict[str, tuple[int, ...]]:
-    """Return, for each user agent, the indexes in `groups` of the groups that name the user agent.
+    """Return, for each user agent, which of the groups name it, as indexes in `groups`.
 
     Groups for the same user agent are merged later (RFC 9309 2.2.1).
     """
@@ -339,7 +339,7 @@ def groups_by_agent(groups: Iterable[Group]) -> dict[str, tuple[int, ...]]:
 def every_group_of(robotstxt: RobotsTxt) -> EveryGroup:
     """Return the groups of all user agents as an `EveryGroup` object.
 
-    If you need the rules of many user agents, this function is faster than `rules_for`.
+    To get the rules of many user agents, this is faster than calling `rules_for` for each of them.
     """
     return EveryGroup(robotstxt._body)  # noqa: SLF001
 
@@ -347,8 +347,7 @@ def every_group_of(robotstxt: RobotsTxt) -> EveryGroup:
 def may_list_sitemaps(robotstxt: RobotsTxt) -> bool:
     """Return whether a robots.txt may contain sitemap lines.
 
-    If the result is False, the file certainly contains no sitemap line, because it does not contain
-    the beginning of the field name.
+    The check is fast, because it only searches the file for the beginning of the field name.
     """
     return _BEGIN in robotstxt._body.lower()  # noqa: SLF001
 

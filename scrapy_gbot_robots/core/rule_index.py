@@ -1,41 +1,40 @@
 """Find the rule that decides for a path with an index, without trying each rule.
 
-Of the rules whose pattern matches the path, the rule with the longest pattern decides. If an allow
-rule and a disallow rule are equally long, the allow rule wins (Google's page, "Order of precedence
-for rules"). If the same rule occurs several times in the file, the verdict names the first one.
+Of the rules that match the path, the rule with the longest pattern decides. If an allow rule and a
+disallow rule are equally long, the allow rule wins (Google's page, "Order of precedence for
+rules"). If the same rule occurs several times in the file, the verdict names the first one.
 
 A group may have thousands of rules, and a path usually has a few dozen characters. The index is
-built once, in time that is linear in the text of the rules. It answers two questions:
+built once, in time that is linear in the text of the rules. It has two methods:
 
-* `best(path, best)` is asked of the disallow rules and of the allow rules separately. It returns
-  the highest precedence of a rule that matches the path. A precedence is one number that combines
-  the length of a pattern, the kind of the rule and its line number (patterns.py). So the rule with
-  the highest precedence decides, and its line number can be read from the precedence.
-* `allows_url(url, start)` returns only whether the path in a URL is allowed. A crawl asks this
-  question for each request. Usually one `startswith` call with a few literal texts answers it,
-  before the path is cut out of the URL.
+* `_OneKind.best` is called for the disallow rules and for the allow rules. It returns the highest
+  precedence of a rule that matches the path. A precedence is one number that combines the length of
+  a pattern, the kind of the rule and its line number (patterns.py). So the rule with the highest
+  precedence decides, and its line number can be read from the precedence.
+* `Index.allows_url` only returns whether a URL is allowed. A crawl calls it for each request.
+  Usually it needs only one `startswith` call with a few literal texts, and does not cut the path
+  out of the URL.
 
 The disallow rules are searched first, because most paths match none of them. The allow rules are
 arranged in the same way as the disallow rules. They are searched only if a disallow rule matches
 and an allow rule may have a higher precedence.
 
-1. A rule without a wildcard is a *stem*. The rule matches if the path begins with the stem. The
-   stems are sorted, and one bisection finds the last stem that does not come after the path. Any
-   stem with which the path begins is either this stem or a prefix of this stem. So each stem has a
-   link to the longest other stem that is a prefix of this stem. Each stem also stores the highest
-   precedence of the rules along the chain of links.
+1. A rule without a wildcard is a *stem*. The rule matches a path that begins with the stem. The
+   stems are sorted, and one bisection finds the last stem that does not come after the path. The
+   only stems with which the path can begin are this stem and its prefixes. So each stem has a link
+   to its longest prefix among the stems. Each stem also stores the highest precedence of the rules
+   along its chain of links.
 2. A wildcard pattern with a long text before its first star *hangs* on that text as a stem. The
    pattern is tried only for paths that begin with the stem.
 3. Any other wildcard pattern has a *needle*, which is its longest literal segment after the first
    star. The pattern is tried only for paths that contain the needle. If there are few needles, or
    if a needle is short, the path is searched for each needle with the operator `in`. Otherwise the
-   pattern is filed in a dictionary under the first or the last five characters of its needle. The
-   path is cut once into all its pieces of five characters, and only the patterns that are filed
-   under one of these pieces are tried.
-4. In a hostile file, a long path may contain the pieces of thousands of needles. In this case all
-   suffixes of the path are sorted. One bisection for each segment of a pattern then shows whether
-   the path contains the segment, and where. Only patterns whose segments may follow one another in
-   the path are tried.
+   pattern is filed in a dictionary, with the first or last five characters of its needle as the
+   key. For each run of five characters in the path, the patterns under this key are tried.
+4. With a hostile file, thousands of patterns may remain after step 3. In this case all suffixes of
+   the path are sorted. One bisection for each segment of a pattern then shows whether the path
+   contains the segment, and where. Only patterns whose segments may follow one another in the path
+   are tried.
 
 Here is a worked example. The rules are
 
@@ -51,12 +50,11 @@ links, line 2 has the highest precedence, with five characters. The pattern of l
 not contain the needle of line 5. No allow rule has twelve characters or more, so the allow rules
 are not searched. Line 4 decides, and the path is disallowed.
 
-A change to this module must keep three promises. Each list of patterns is sorted by precedence,
-with the highest at the beginning. A search in a list ends at the first match, or as soon as no
-better match can follow. The attributes that `allows_url` uses only save time, and do not change the
-result. The comments at the assignments of these attributes explain why. A hostile file can still
-cause a search to try every pattern, so `takes_long` in rules.py assumes that every pattern is
-tried.
+After a change to this module, three things must still be true. Each list of patterns is sorted by
+precedence, with the highest at the beginning. A search in a list ends at the first match, or as
+soon as no better match can follow. The attributes that only `allows_url` uses save time, and do not
+change the result. The comments at these attributes explain why. A hostile file can still cause a
+search to try every pattern, so `takes_long` in rules.py assumes that every pattern is tried.
 """
 
 from __future__ import annotations
@@ -70,21 +68,21 @@ from operator import itemgetter
 from .patterns import LENGTH_BITS, NO_RULE, Kinds, is_allowed, matches, precedence_of
 from .urls import path_of
 
-# A wildcard pattern, as a tuple of its precedence, its needle and the pattern itself. The needle is
-# a literal text of the pattern that every matching path contains.
+# The type of a wildcard pattern in an index. The tuple contains its precedence, its needle and the
+# pattern itself. The needle is a literal text that every matching path contains.
 Filed = tuple[int, str, str]
 
-# Up to this number of stems, one `startswith` call with all stems is faster than a bisection.
+# For at most this many stems, one `startswith` call with all stems is faster than a bisection.
 _FEW_STEMS = 40
-# Up to this number of needles, searching the path for each needle is faster than cutting the path
-# into pieces.
+# For at most this many needles, searching the path for each needle is faster than looking up the
+# pieces of the path in a dictionary.
 _FEW_NEEDLES = 100
-_PIECE = 5  # A path or a needle is cut into pieces of this many characters.
+_PIECE = 5  # The number of characters in a piece of a path or a needle.
 # A limit on the product of the number of needles and the number of characters of the path. Above
 # this limit, sorting the suffixes of the path is faster than searching the path for each needle.
 _MUCH_WORK = 30_000_000
 _SUFFIX = 128  # Each suffix of the path is cut to this many characters.
-_END = "\U0010ffff"  # This text sorts after all suffixes of a path.
+_END = "\U0010ffff"  # This text is greater than any suffix of a path.
 
 
 class Index:
@@ -124,9 +122,9 @@ class Index:
         self.kinds: Kinds = disallowing, allowing
         self.wildcard_chars = sum(map(len, wild)) + sum(map(len, allow_wild))
 
-        # `exempt` contains the beginnings of the allow rules that may have a higher precedence than
-        # a disallow rule without a wildcard. If one of these allow rules matches a path, the path
-        # begins with one of the texts in `exempt`.
+        # Some allow rules may have a higher precedence than a disallow rule without a wildcard.
+        # `exempt` contains the literal text before the first wildcard of each of these allow rules.
+        # A path that begins with no text in `exempt` does not match any of these allow rules.
         lowest = min(stems.values(), default=0)
         exempt = {
             text.rstrip("$").partition("*")[0]
@@ -135,18 +133,18 @@ class Index:
         }
         beginnings = disallowing.stems
         needles = [needle for _, needle, _ in disallowing.needles]
-        # If a stem or an exempt text contains an escape such as "%2F", `allows_url` must not
-        # compare the URL as written, because the URL may contain the same escape in lower case,
-        # "%2f".
+        # The URL may contain an escape in lower case, such as "%2f", where a stem or exempt text
+        # has "%2F". So if any of these texts has an escape, the URL is not compared as written.
         escapes = any("%" in text for text in chain(beginnings, exempt, allow_stems))
-        # A path that begins with none of `_beginnings` and contains none of `_needles` is allowed.
-        # `_beginnings` is None if there are escapes, or too many stems or needles to look for each
-        # of them.
+        # A path is allowed if it begins with none of `_beginnings` and contains none of `_needles`.
+        # `_beginnings` is None if this check is wrong because of escapes, or slow because there are
+        # many stems or needles.
         few = not escapes and len(beginnings) <= _FEW_STEMS and len(needles) <= _FEW_NEEDLES
         self._beginnings = tuple(beginnings) if few else None
         self._needles = needles if few else []
         # If the first characters of a path are not in `_heads`, the path does not begin with a
-        # stem, so it is allowed. `_heads` is None if there are needles or escapes.
+        # stem. If there are also no needles and no escapes, the path is allowed. Otherwise `_heads`
+        # is None.
         self._heads = None if escapes or needles else disallowing.heads
         # A path that begins with one of `_barred` and not with one of `_exempt` is disallowed.
         self._barred, self._exempt = tuple(stems), tuple(exempt)
@@ -170,8 +168,8 @@ class Index:
             elif not self._needles:
                 return True
             elif url.isascii() and "%" not in url:
-                # The needle may stand after a "#" or NUL in the URL, which end the path. This does
-                # no harm, because the slower check below then decides.
+                # A needle after a "#" or NUL is not in the path, because "#" and NUL end the path.
+                # Finding such a needle does no harm, because the slower check below then decides.
                 for needle in self._needles:
                     if needle in url:
                         break
@@ -190,11 +188,11 @@ class _OneKind:
     """Either the allow rules or the disallow rules of a group, as stems and wildcard patterns.
 
     Attributes:
-        stems: the sorted stems, which are the rules without a wildcard and the texts on which
+        stems: the sorted stems. They are the rules without a wildcard, and the texts on which
             wildcard patterns hang.
         head: the length of the shortest stem, in characters.
-        heads: the first `head` characters of each stem. If the first `head` characters of a path
-            are not in `heads`, the path does not begin with a stem.
+        heads: the beginnings of the stems, each `head` characters long. A path that begins with
+            none of them does not begin with a stem.
         needles: the wildcard patterns that do not hang on a stem.
     """
 
@@ -225,10 +223,11 @@ class _OneKind:
         self._highest = max((*plain.values(), *wild.values()), default=0)
         # For each piece of five characters, the patterns that are filed under this piece.
         self._by_piece: dict[str, list[Filed]] = {}
-        # A function that takes a path. If the result is false, the path contains no piece under
-        # which a pattern is filed.
+        # This function takes a path. If it returns a false value, `_by_piece` has no pattern for
+        # the path.
         self._may_hold_a_piece: Callable[[str], object] = bool
-        # `_tried` contains the patterns that have a needle and are not in `_by_piece`.
+        # The wildcard patterns that neither hang on a stem nor are in `_by_piece`. Their needles
+        # are searched for one by one.
         self._tried = self.needles = needles
         if len(needles) > _FEW_NEEDLES:
             self._file(needles)
@@ -236,11 +235,10 @@ class _OneKind:
         self._hung = {number: hung[stem] for number, stem in enumerate(stems) if stem in hung}
         self.head = min(map(len, stems), default=0)
         self.heads = frozenset([stem[: self.head] for stem in stems])
-        # For each stem, the index of the longest other stem that is a prefix of this stem; -1 if no
-        # other stem is a prefix.
+        # For each stem, the index of the longest other stem with which it begins; -1 if there is
+        # none.
         self._parents: list[int] = []
-        # For each stem, the highest precedence of a rule without a wildcard whose stem is this stem
-        # or a prefix of this stem.
+        # For each stem, the highest precedence of the rules without a wildcard that match the stem.
         self._best: list[int] = []
         for number, stem in enumerate(stems):
             parent = number - 1
@@ -255,9 +253,8 @@ class _OneKind:
     def _file(self, needles: Sequence[Filed]) -> None:
         """File each pattern in `_by_piece`, under the first or the last piece of its needle.
 
-        Of these two pieces, the piece with fewer patterns so far is chosen, because many needles
-        have the same beginning or the same end. A pattern whose needle is shorter than a piece is
-        added to `_tried` instead.
+        Many needles have the same beginning or the same end, so the piece with fewer patterns is
+        chosen. A pattern whose needle is shorter than a piece is added to `_tried` instead.
         """
         self._tried = []
         by_piece = self._by_piece
@@ -271,11 +268,12 @@ class _OneKind:
                 if len(last) < len(crowd):
                     crowd = last
             crowd.append(filed)
-        # This regular expression shows quickly that a path contains none of the pieces. For each of
-        # the five positions in a piece, it has a character class with the characters that occur at
-        # this position in some piece. For example, for the pieces "sessi" and "token" it is
-        # "[st][eo][ks][es][in]". The search takes at most `_PIECE` steps for each character of a
-        # path. No other regular expression in this package is made from rules.
+        # This regular expression shows quickly that a path contains none of the pieces. It has one
+        # character class for each of the five positions in a piece. The class contains the
+        # characters that the pieces have at this position. For example, the expression for the
+        # pieces "sessi" and "token" is "[st][eo][ks][es][in]". The search takes at most `_PIECE`
+        # steps for each character of a path. No other regular expression in this package is made
+        # from rules.
         pieces = [piece for piece, crowd in by_piece.items() if crowd]
         places = ["".join(sorted(set(chars))) for chars in zip(*pieces, strict=True)]
         pattern = "".join([f"[{re.escape(chars)}]" for chars in places])
@@ -284,7 +282,7 @@ class _OneKind:
     def best(self, path: str, best: int) -> int:
         """Return the greater of `best` and the highest precedence of the rules that match `path`.
 
-        `best` is the precedence of the best rule found before, or `NO_RULE`.
+        `best` is the highest precedence found so far, or `NO_RULE`.
         """
         if best >= self._highest:
             return best
@@ -307,9 +305,10 @@ class _OneKind:
         return best
 
     def _best_filed(self, path: str, best: int) -> int:
-        """Return the greater of `best` and the highest precedence of the matches in `_by_piece`.
+        """Return the highest precedence of a pattern in `_by_piece` that matches `path`, or `best`.
 
-        `best` is the precedence of the best rule found before.
+        `best` is the highest precedence found so far. It is returned if no pattern has a higher
+        one.
         """
         pieces = {path[at : at + _PIECE] for at in range(len(path) - _PIECE + 1)}
         crowds = [self._by_piece[piece] for piece in self._by_piece.keys() & pieces]
@@ -321,11 +320,11 @@ class _OneKind:
 
 
 def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
-    """Return the greater of `best` and the highest precedence of the patterns that match `path`.
+    """Return the highest precedence of a pattern in `filed` that matches `path`, or `best`.
 
-    Only the patterns in `filed` are tried. There may be thousands of these patterns. They are
-    sorted by precedence, with the highest at the beginning. `best` is the precedence of the best
-    rule found before, or `NO_RULE`.
+    `filed` may contain thousands of patterns. They are sorted by precedence, with the highest at
+    the beginning. `best` is the highest precedence found so far, or `NO_RULE`. It is returned if no
+    pattern has a higher one.
     """
     candidates: Iterable[Filed] = filed
     if len(filed) * len(path) > _MUCH_WORK:
@@ -343,26 +342,24 @@ def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
     """Yield the patterns in `filed` that may match `path`.
 
     A pattern is left out if its segments cannot follow one another in the path. So every pattern
-    that matches is yielded, and only a few patterns that do not match.
+    that matches is yielded, with only a few that do not.
 
     The segments after the first star are checked from the last one to the first one. Each segment
-    must begin early enough to leave space for the segments after it. The suffixes of the path are
-    sorted, and a bisection finds the suffixes that begin with the segment. Suffixes and segments
-    are cut after `_SUFFIX` characters, and suffixes that are equal after the cut count as one.
-    There are three cases:
+    must leave enough space for the segments after it. To find a segment, a bisection finds the
+    suffixes of the path that begin with it. Suffixes and segments are cut to `_SUFFIX` characters,
+    and equal suffixes are counted as one. There are three cases:
 
     1. No suffix begins with the segment. The pattern does not match.
-    2. Exactly one suffix begins with the segment. This suffix may occur at several places in the
-       path, and the segment begins at one of these places.
-    3. Several suffixes begin with the segment. The segment may begin at too many places, so this
-       segment is not checked further.
+    2. Exactly one suffix begins with the segment. If the path contains this suffix several times,
+       the segment begins at one of these places.
+    3. Several suffixes begin with the segment. There may be too many places, so this segment is not
+       checked further.
     """
     starts = range(len(path))
-    # For each suffix of the path, the greatest index at which the suffix begins. Each suffix is cut
-    # to `_SUFFIX` characters, so several suffixes may become equal.
+    # For each suffix of the path, the greatest index at which it begins. A suffix that is cut to
+    # `_SUFFIX` characters may begin at several places.
     last = {path[at : at + _SUFFIX]: at for at in starts}
-    # For each suffix of the path, the least index at which the suffix begins. This dictionary is
-    # empty until it is needed.
+    # For each suffix of the path, the least index at which it begins. It is empty until needed.
     first: dict[str, int] = {}
     suffixes = [*sorted(last), _END, _END]
     for rule in filed:
@@ -398,9 +395,8 @@ def _sorted_out(
         allow: whether the rules are allow rules.
 
     Returns:
-        Two dictionaries. The keys of the first dictionary are the stems of the rules without a
-        wildcard. The keys of the second dictionary are the wildcard patterns. The value of a key is
-        the highest precedence of a rule with this stem or pattern.
+        A dictionary of the stems of rules without a wildcard, and a dictionary of the wildcard
+        patterns. The value of each stem or pattern is the highest precedence of its rules.
     """
     stems: dict[str, int] = {}
     wild: dict[str, int] = {}
@@ -410,8 +406,7 @@ def _sorted_out(
         stem = pattern.rstrip("*")
         is_wild = "*" in stem or pattern[-1:] == "$"
         kind, key = (wild, pattern) if is_wild else (stems, stem)
-        # This is the number that `precedence_of(len(pattern), allow, line)` returns. Computing it
-        # here saves a call for each rule.
+        # The result is the same as that of `precedence_of`, without a call for each rule.
         precedence = least + (len(pattern) << LENGTH_BITS) - 2 * line
         if pattern and kind.get(key, 0) < precedence:
             kind[key] = precedence
@@ -421,8 +416,9 @@ def _sorted_out(
 def _filed(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
     """Return the wildcard patterns that hang on a stem, and the other wildcard patterns.
 
-    The patterns that hang on a stem are in a dictionary with the stem as the key. The other
-    patterns are in a list. Each list is sorted by precedence, with the highest at the beginning.
+    The first result is a dictionary from each stem to the patterns that hang on it. The second
+    result is the list of the other patterns. Each list of patterns is sorted by precedence, with
+    the highest at the beginning.
     """
     hung: dict[str, list[Filed]] = {}
     needles: list[Filed] = []
@@ -432,9 +428,9 @@ def _filed(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
         for segment in later:  # `max(later, key=len)` takes three times as long.
             if len(segment) > len(needle):
                 needle = segment
-        # If the needle is as long as the stem, the pattern does not hang on the stem. The first
-        # character of a stem is a slash, with which every path begins, so the needle excludes more
-        # paths.
+        # A pattern hangs on its stem only if the stem is longer than the needle. If both are
+        # equally long, the needle excludes more paths, because the first character of a stem is a
+        # slash, with which every path begins.
         patterns = needles
         if len(needle) < len(stem):
             patterns = hung.setdefault(stem, [])
@@ -442,6 +438,5 @@ def _filed(wild: dict[str, int]) -> tuple[dict[str, list[Filed]], list[Filed]]:
     return hung, needles
 
 
-# The index for a robots.txt without rules for the crawler. All such robots.txt files share this
-# index.
+# The index for a crawler without rules. All crawlers without rules share it.
 NO_RULES = Index((), ())

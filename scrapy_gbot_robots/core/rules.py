@@ -44,38 +44,39 @@ if TYPE_CHECKING:
 # From the following numbers of bytes, `weight_of` estimates the memory for a `Rules` object and its
 # index. The numbers were measured and rounded up.
 _BYTES_WITHOUT_RULES = 600
-_BYTES_EACH = 2_700  # This is for a `Rules` object that has rules. Patterns come on top.
+_BYTES_EACH = 2_700  # The memory for any `Rules` object with rules, without its patterns.
 _TEXT_COPIES = 3  # The text of a pattern is in memory up to three times.
 _BYTES_PER_RULE = 240
-_BYTES_PER_WILDCARD = 620  # A rule with a wildcard takes this in addition to `_BYTES_PER_RULE`.
-_BYTES_PER_CONTENT_LINE = 150  # This is in addition to the text of the line.
+_BYTES_PER_WILDCARD = 620  # A wildcard adds this to `_BYTES_PER_RULE`.
+_BYTES_PER_CONTENT_LINE = 150  # This is added to the length of the line.
 
 # A try is the comparison of one path of ordinary length with all rules of a `Rules` object.
-# Building the index costs as much as 25 tries, so the index is built after 25 tries. In this way
-# the total cost is at most twice the least possible cost, however many URLs are judged.
+# Building the index takes as long as 25 tries, so the index is built after 25 tries. In this way,
+# judging any number of URLs takes at most twice as long as with the better of the two ways.
 _TRIES = 25
-_ORDINARY_PATH = 80  # In characters. Trying a path of twice this length may cost twice as much.
-_PATHS_IN_A_TRY = 8  # Judging eight paths at once costs about as much as one try.
+_ORDINARY_PATH = 80  # A path with this many characters or more is counted as several tries.
+_PATHS_IN_A_TRY = 8  # Judging eight paths at once takes about as long as one try.
 # Splitting patterns of at most this many characters takes less than a tenth of a millisecond.
 _SPLIT_AGAIN_CHARS = 10_000
 _FEW_TRIES = 3  # Most hosts have at most this many URLs in a broad crawl.
 _MANY_RULES = 1_500  # Trying this many rules, or building an index of them, takes milliseconds.
 
-# The function `takes_long` estimates the time of a question from the following numbers, which were
-# measured. A question is a call of `allowed`, `verdict` or `preferences_of` for a URL. A question
-# is long if it may take more than `_LONG_NS` nanoseconds.
+# A call of `allowed`, `verdict` or `preferences_of` is called a question. A question is long if it
+# may take more than `_LONG_NS` nanoseconds. The function `takes_long` estimates this time from the
+# following measured numbers.
 _LONG_NS = 5_000_000
-_NS_OF_CHAR = 50  # The fixed cost of each character in a pattern, in nanoseconds.
-_NS_OF_COMPARISON = 0.25  # The cost of comparing two characters, in nanoseconds.
-# Reading a byte of a `Content-` line takes as long as trying this many characters of patterns.
+_NS_OF_CHAR = 50  # The time for each character of a pattern, even for a short path.
+_NS_OF_COMPARISON = 0.25  # The time for comparing two characters.
+# Reading one byte of a `Content-Usage` or `Content-Signal` line takes as long as trying this many
+# characters of patterns.
 _CHARS_PER_BYTE = 4
 _MANY_CONTENT_LINES = 100
-_BYTES_ESCAPED = 12  # A character past ASCII in a URL becomes at most 12 characters of a path.
+_BYTES_ESCAPED = 12  # One character past ASCII is escaped as at most 12 characters.
 
 PATHS_BEGIN = ("/", "*")  # A pattern that begins with another character matches no path.
 _ROBOTS_TXT = "/robots.txt"  # This path is never disallowed.
-# The value of the attribute `_site` before the first URL. The call `url.startswith(())` returns
-# False for every URL.
+# The value of the attribute `_site` before the first URL. No URL matches this value, because
+# `url.startswith(())` is always False.
 _NO_SITE: tuple[tuple[()], int] = ((), 0)
 
 
@@ -91,9 +92,9 @@ class Rules:
     """
 
     # A crawl requests only a few pages of most hosts. So for the first URLs each rule is tried, and
-    # an index (rule_index.py) is built only for later URLs. If an attribute changes, it is written
-    # in one step, and its value is correct whatever the other attributes contain. So threads do not
-    # need a lock.
+    # an index (rule_index.py) is built only for later URLs. Threads do not need a lock. An
+    # attribute that changes is written in one step, and no attribute depends on the value of
+    # another.
     __slots__ = (
         "_allows",
         "_content_lines",
@@ -125,7 +126,7 @@ class Rules:
             group: the product token whose groups were merged, or "*"; None if no group is for the
                 crawler.
             crawl_delay: the crawl delay in seconds; None if there is none.
-            unmatched: the reason that a verdict gives if no rule matches.
+            unmatched: the reason in the verdict on a URL that no rule matches.
             content_lines: the `Content-Usage` and `Content-Signal` lines for the crawler. Each is a
                 pair of the line number and the line as written.
         """
@@ -134,14 +135,14 @@ class Rules:
         self._content_lines = content_lines
         self._unmatched = unmatched
         self._index: Index | None = None
-        # The verdict for URLs for which no rule decides. It is None until the first such URL.
+        # The verdict on every URL for which no rule decides; None before the first such URL.
         self._undecided: Verdict | None = None
         self._spent = 0  # The cost of the tries so far (see `_TRIES`).
         # The result of `_quick_chars`; None before the first call of `takes_long`.
         self._quick: tuple[Index | None, float] | None = None
-        # The beginning of the last URL, up to the first slash of its path, and the index of this
-        # slash, such as ("https://example.com/", 19). The next URL usually has the same beginning,
-        # so its path is found at once. This attribute is used only with the index.
+        # The last URL up to the first slash of its path, and the index of this slash, such as
+        # ("https://example.com/", 19). The next URL usually has the same beginning, so its path is
+        # found at once. This attribute is used only if there is an index.
         self._site: tuple[str | tuple[()], int] = _NO_SITE
         self._group = group
         self.crawl_delay = crawl_delay
@@ -183,19 +184,18 @@ class Rules:
         index = self._index
         if index is not None:
             return {path for path in paths if not index.allows_url(path, 0)}
-        # A pattern without a wildcard matches only paths that begin with it. A pattern with a
-        # wildcard matches only paths that contain its needle, a literal text of the pattern. Any
-        # other path is allowed. The paths that may be disallowed are called suspects.
+        # Most paths are allowed. This code first finds the suspects, which are the paths that may
+        # be disallowed. A suspect begins with a disallow pattern, or contains the needle of a
+        # pattern with a wildcard. The needle is a literal text that every matching path contains.
         beginnings, _, needles = self._disallows.tried or self._disallows.split()
         suspects = {path for path in paths if path.startswith(beginnings)}
         barred: set[str] = set()
         text = "\n".join(paths)
         if suspects and "" not in beginnings and "*" not in text and "$" not in text:
-            # None of `paths` contains "*" or "$". Each suspect begins with the text of a disallow
-            # pattern, so that pattern has no wildcard, and it matches the suspect. Only an allow
-            # rule could still allow the suspect. A pattern matches only paths that begin with the
-            # text before its first wildcard. If no allow pattern has such a text, the suspect is
-            # disallowed. All other suspects are examined below.
+            # No path contains "*" or "$", so a pattern with which a suspect begins has no wildcard,
+            # and matches the suspect. Only an allow rule could still allow the suspect. The path
+            # would then begin with the text before the first wildcard of this allow rule. If no
+            # allow rule has such a text, the suspect is disallowed.
             exempt = tuple([allow.rstrip("$").partition("*")[0] for allow in self._allows.texts()])
             barred = {path for path in suspects if not path.startswith(exempt)}
         for needle in needles:
@@ -216,7 +216,7 @@ class Rules:
         return verdict
 
     def _verdict_of(self, precedence: int, disallowing: int) -> Verdict:
-        """Return the verdict of the rule that has the precedence `precedence`.
+        """Return the verdict of the rule whose precedence is `precedence`.
 
         `disallowing` is the highest precedence of a disallow rule that matches, or `NO_RULE`.
         """
@@ -237,8 +237,7 @@ class Rules:
     def _verdict_of_no_rule(self) -> Verdict:
         """Return the verdict for the case that no rule decides.
 
-        The verdict names the first allow rule without a path. If there is none, the verdict names
-        the first disallow rule without a path.
+        The verdict names the first rule without a path, an allow rule if there is one.
         """
         rule = self._allows.empty_rule() or self._disallows.empty_rule()
         return Verdict(True, rule, EMPTY_RULE if rule else self._unmatched, self._group)
@@ -246,11 +245,10 @@ class Rules:
     def _forget_split(self) -> None:
         """Free the memory for the patterns that `Patterns.split` has made.
 
-        `allowed` and `verdict` call this method after each of the first URLs of a host, because
-        most hosts have only a few URLs in a broad crawl. Patterns with a long text stay split,
-        because splitting them again would take too long. If a URL is disallowed, this method is not
-        called, because the caller usually needs the patterns again, for the rule that disallows the
-        URL.
+        Most hosts have only a few URLs in a broad crawl, so `allowed` and `verdict` call this
+        method after each of the first URLs that are allowed. After a disallowed URL, the caller
+        usually needs the patterns again, to describe the deciding rule. Long patterns are not
+        freed, because splitting them again would take too long.
         """
         for patterns in (self._allows, self._disallows):
             if len(patterns.text) <= _SPLIT_AGAIN_CHARS:
@@ -259,8 +257,8 @@ class Rules:
     def _kinds(self, *paths: str) -> Kinds:
         """Return the disallow rules and the allow rules in a form for judging `paths`.
 
-        At first, the result contains two `Patterns` objects, which try each rule. When these tries
-        have cost as much as building an index, the result is `Index.kinds` of the index.
+        For the first paths, the result is a pair of `Patterns` objects, which try each rule. After
+        `_TRIES` tries, the result is `Index.kinds`.
         """
         index = self._index
         if index is None:
@@ -320,21 +318,21 @@ def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
 def disallowed_among(rules: Rules, paths: Collection[str]) -> set[str]:
     """Return the paths among `paths` that `rules` disallow.
 
-    Each path has the form that `path_of` returns. A path that begins with two slashes must not
-    contain "%", because an index would read this path as a URL without a scheme. For many paths,
-    this function is faster than `allowed` for each path, because it compares most paths with all
-    rules in a single step.
+    Each path has the form that `path_of` returns. For many paths, this function is faster than
+    calling `allowed` for each path, because it compares most paths with all rules in a single step.
+    A path that begins with two slashes must not contain "%", because an index would read this path
+    as a URL without a scheme.
     """
     return rules._disallowed(paths)  # noqa: SLF001
 
 
 def takes_long(rules: Rules, url: str | bytes) -> bool:
-    """Return whether a question about `url` may take more than about five milliseconds.
+    """Return whether judging `url` may take more than about five milliseconds.
 
-    The question is a call of `allowed`, `verdict` or `preferences_of`. Code that must not block the
-    reactor asks a long question in a thread. The estimated time is never too low, because the
-    estimate assumes that every pattern with a wildcard is tried, and that every comparison takes as
-    many steps as possible.
+    This is the time of one call of `allowed`, `verdict` or `preferences_of`. If the result is True,
+    code that must not block the reactor makes this call in a thread. The time is estimated for the
+    worst case, in which every pattern with a wildcard is tried with as many steps as possible. So
+    the estimate is never too low.
     """
     quick = rules._quick  # noqa: SLF001
     if quick is None or quick[0] is not rules._index:  # noqa: SLF001
@@ -346,9 +344,10 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
 
 
 def _quick_chars(rules: Rules) -> tuple[Index | None, float]:
-    """Return the current index, and the greatest length of a URL for which `takes_long` is False.
+    """Return the current index, and the length up to which a URL is judged quickly.
 
-    The length is in characters. It is negative if `takes_long` is True even for a short URL.
+    For a longer URL, `takes_long` is True. The length is in characters, and is negative if even the
+    shortest URL may take long. It is valid only for this index.
     """
     index = rules._index  # noqa: SLF001
     if len(content_lines_of(rules)) > _MANY_CONTENT_LINES:
@@ -373,11 +372,10 @@ def entries_of(rules: Rules) -> list[Rule]:
 
 
 def closing_rule(rules: Iterable[Rule]) -> Rule | None:
-    """Return the rule that disallows everything; None if something is allowed.
+    """Return the rule that disallows every URL; None if a URL may be allowed.
 
-    An allow rule that is shorter than the returned rule cannot allow a URL, because the longer rule
-    decides. An allow rule whose pattern matches no path is ignored, and so is an allow rule for
-    /robots.txt.
+    A shorter allow rule does not matter, because the longer rule decides. An allow rule for
+    /robots.txt, or one that matches no path, does not matter either.
     """
     closing: Rule | None = None
     longest = 0  # the length of the longest allow rule that may match a path

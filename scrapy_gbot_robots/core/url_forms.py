@@ -24,15 +24,15 @@ from .rules import Rules, disallowed_among
 from .urls import Origin, path_of, shown
 from .verdict import Verdict
 
-# Every client sends these characters unchanged. A URL of only these characters has one form if it
-# has no dot segment, no empty query and no empty parameters.
+# Every client sends these characters unchanged. If a URL contains only these characters, and has no
+# dot segment, no empty query and no empty parameters, every client sends it as written.
 _SENT = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
-# This matches a text of several URLs with an LF after each URL, if the URLs have only characters of
-# `_SENT`.
+# This matches a text that consists of characters in `_SENT` and line ends. The text is a list of
+# URLs, each with an LF after it.
 _ARE_SENT = re.compile(rf"[{re.escape(_SENT)}\n]*").fullmatch
-# If a text of several URLs contains one of these texts, one of the URLs may have another form.
+# If such a list contains one of these texts, clients may send one of the URLs in another form.
 _MAY_BE_ODD = ("/.", ";?", ";\n", "?\n")
-# This matches one URL that has only characters of `_SENT` and does not end with ";" or "?".
+# This matches one URL that consists of characters in `_SENT` and does not end with ";" or "?".
 _IS_SENT = re.compile(rf"[{re.escape(_SENT)}]*(?<![;?])").fullmatch
 
 _ANY_SITE = "http://example.com"
@@ -44,8 +44,8 @@ _ENDS = "".join(map(chr, range(0x21)))
 # Characters that clients remove everywhere in a URL (url.spec.whatwg.org).
 _DROPPED = str.maketrans("", "", "\t\n\r")
 
-# This matches the last segment of a path if it ends with a `;`, which begins empty parameters (RFC
-# 1808 2.1).
+# This matches the last segment of a path with a ";" at the end. The ";" begins parameters that are
+# empty (RFC 1808 2.1).
 _EMPTY_PARAMETERS = re.compile(r"(/[^/;]*);\Z")
 _ODD_CHARACTER = re.compile(r"%[0-9A-Fa-f]{2}|[%\x00-\x20\"<>\[\\\]^`{|}\x7f]")
 # Characters that need no escape in a URL. Only yarl decodes the escapes of the last seven
@@ -72,9 +72,9 @@ def as_sent(url: str) -> str:
 def other_forms(url: str | bytes) -> tuple[str, ...]:
     """Return all forms, except `url` itself, in which some client may send the absolute URL `url`.
 
-    Nearly every URL has no other form, and no URL has more than five other forms. User-info that
-    contains a `;` is removed from each form, because Google's parser would take the `;` for the
-    beginning of the path.
+    For nearly every URL the result is empty, and it never contains more than five forms. User-info
+    that contains a `;` is removed from each form, because Google's parser would take the `;` for
+    the beginning of the path.
     """
     text = url if isinstance(url, str) else url.decode("utf-8", "surrogateescape")
     text = text.partition("#")[0]
@@ -138,10 +138,11 @@ def allowed_in_all_forms(rules: Rules, url: str | bytes) -> bool:
 
 
 def disallowed_of_a_site(rules: Rules, paths: Collection[str]) -> set[str]:
-    """Return the paths among `paths` that are disallowed in at least one form.
+    """Return the paths among `paths` that are disallowed.
 
-    Each path is the part of a URL from the first slash after the authority on, as written. This
-    function is faster than calling `allowed_in_all_forms` with each URL.
+    A path may be sent in several forms. It is returned if at least one form is disallowed. Each
+    path is the part of a URL from the first slash after the authority on, as written. This function
+    is faster than calling `allowed_in_all_forms` with each URL.
     """
     odd: list[str] = []
     if not _have_one_form(paths):
@@ -181,8 +182,8 @@ def verdict_on_all_forms(rules: Rules, url: str | bytes) -> Verdict:
 def _without_dots(path: str, end: str = "/") -> str:
     """Return `path` without dot segments (RFC 3986 5.2.4). At the root, `..` has no effect.
 
-    If the last segment is a dot segment, the result ends with `end`. For example, the result for
-    "/a/b/.." is "/a/".
+    If the last segment is a dot segment, the result ends with `end`. For example, "/a/b/.." becomes
+    "/a/" if `end` is "/".
     """
     segments = path.split("/")[1:]
     if _DOTS.isdisjoint(segments):
@@ -200,7 +201,7 @@ def _without_dots(path: str, end: str = "/") -> str:
 
 
 def _rewritten(text: str, decoded: frozenset[str]) -> str:
-    """Decode the escapes of the characters in `decoded`, and write other escapes in upper case.
+    """Decode the escapes of characters in `decoded`, and write all other escapes in upper case.
 
     Characters that a URL may not contain are escaped. For example, "/%7e%2f{" becomes "/~%2F%7B" if
     `decoded` contains "~".

@@ -3,8 +3,9 @@
 This module does not fetch anything, and does not resolve names. `..` and `//` in a path stay as
 written, as in Google's parser.
 
-The sources are RFC 9309 2.2.2 and 2.3, Google's page ("File location & range of validity"),
-Google's parser for the path of odd URLs, and the URL standard (url.spec.whatwg.org) for hosts.
+The sources are RFC 9309 2.2.2 and 2.3, and Google's page ("File location & range of validity"). The
+source for the path of a malformed URL is Google's parser. The source for hosts is the URL standard
+(url.spec.whatwg.org).
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import re
 from typing import NamedTuple
 
 # This matches a URL. The only group of the expression is the path of the URL with parameters and
-# query. As in Google's parser, the authority is any text before the first "/", "?" or ";". The
-# lookaheads prevent backtracking, so that "//" or "://" before the authority is never read as the
-# beginning of the path.
+# query. As in Google's parser, the authority is any text before the first "/", "?" or ";". Because
+# of the lookaheads, "//" or "://" before the authority is never taken for the beginning of the
+# path.
 _PATH = re.compile(r"(?://|(?!//))(?:[^/?;#]*://|(?![^/?;#]*://))[^/?;#]*([/?;][^#]*)")
 
 # This matches the beginning of a URL, up to the first slash of the path.
@@ -60,10 +61,11 @@ _FORBIDDEN_IN_HOST = r"[\x00-\x20\x7f#%/:;<>?@\[\\\]^|]"
 def path_of(url: str | bytes) -> str:
     """Return the escaped path and query of `url`, which are compared with the rules.
 
-    Parameters, such as ";v=1", belong to the path. As in Google's parser, there is a path for every
-    text, and a NUL ends the path. For example, "//a/b" gives "/b", "example.com?a" gives "/?a", and
-    "mailto:a@b" gives "/". Characters past ASCII are percent-encoded as UTF-8, and the hexadecimal
-    digits of escapes become upper case (RFC 9309 2.2.2).
+    Parameters, such as ";v=1", belong to the path. As in Google's parser, every text has a path,
+    even if it is not a URL, and a NUL ends the path. For example, the path of "//a/b" is "/b", the
+    path of "example.com?a" is "/?a", and the path of "mailto:a@b" is "/". Characters past ASCII are
+    percent-encoded as UTF-8, and the hexadecimal digits of escapes become upper case (RFC 9309
+    2.2.2).
 
     Raises:
         TypeError: `url` is neither str nor bytes.
@@ -86,9 +88,9 @@ def path_of(url: str | bytes) -> str:
 def prefix_of(url: str) -> str:
     """Return the beginning of `url`, including the first slash of its path.
 
-    For example, the result for "https://example.com/a?b" is "https://example.com/". Every URL that
-    begins with the same text has its path at the same place. The result is "" if `url` does not
-    have the form scheme://authority/path.
+    For example, the result for "https://example.com/a?b" is "https://example.com/". In every URL
+    that begins with this text, the path begins with the last slash of this text. The result is ""
+    if `url` does not have the form scheme://authority/path.
     """
     match = _PREFIX.match(url)
     return match[0] if match else ""
@@ -217,10 +219,10 @@ def origin_of_robots_txt(url: str) -> Origin | None:
 
 
 def may_resolve(host: str) -> bool:
-    """Return whether the length of `host` and of its labels is possible in DNS (RFC 1035 2.3.4).
+    """Return whether DNS allows the length of `host` and of its labels (RFC 1035 2.3.4).
 
-    `host` has the form of `Origin.host`. A label is a part between two dots. An empty label, as in
-    "www..example.com", is not possible.
+    `host` has the form of `Origin.host`. A label is a part between two dots. DNS does not allow an
+    empty label, as in "www..example.com".
     """
     name = host.removesuffix(".")
     if len(name) > _MAX_NAME:
