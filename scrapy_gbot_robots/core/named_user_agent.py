@@ -171,7 +171,10 @@ def group_line(robotstxt: RobotsTxt, verdict: Verdict) -> int | None:
     If several groups for the user agent are merged, the line is in the group with the deciding
     rule.
     """
-    user_agent, rule = verdict.group or "", verdict.rule
+    user_agent, rule = verdict.group, verdict.rule
+    # A user-agent line without a name would seem to match.
+    if user_agent is None:
+        return None
     for group in groups_of(robotstxt):
         if user_agent in group.user_agents and (rule is None or rule in group.rules):
             return group.user_agents[user_agent]

@@ -151,6 +151,14 @@ def test_words_for_a_group(url: str, name: str, line: int | None, words: str) ->
     assert group_in_words(crawler, verdict.group, line) == words
 
 
+@pytest.mark.parametrize("line", [b"User-agent:", rb"User-agent: *\nDisallow: /x"])
+def test_line_without_a_name_begins_no_group_that_was_used(line: bytes) -> None:
+    robotstxt = RobotsTxt.parse(line + b"\nDisallow: /x\n")
+    verdict = verdict_on("/x", UserAgent.of("mybot"), robotstxt)
+    assert (verdict.allowed, verdict.group) == (True, None)
+    assert group_line(robotstxt, verdict) is None
+
+
 def test_words_for_a_file_without_a_group_and_for_a_group_of_another() -> None:
     assert group_in_words(UserAgent.of("a"), None, None) == "none: no group names a or *"
     assert group_in_words(UserAgent.of("a"), "b", 1) == '"b" (line 1): no group names a or *'
