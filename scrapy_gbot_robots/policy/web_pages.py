@@ -78,6 +78,7 @@ _LINE_OF_A_FILE = re.compile(
 _OTHER_DATA = (
     (b"{", "JSON"),
     (b"[", "JSON"),
+    (b'"', "text in quotation marks"),
     (b"\xff\xfe", "UTF-16 text"),
     (b"\xfe\xff", "UTF-16 text"),
     (b"\x1f\x8b", "gzip data"),
@@ -86,6 +87,10 @@ _OTHER_DATA = (
 # web page, the first line of the robots.txt stands behind a tag. The parser ignores this line.
 _AGENT_BEHIND_A_TAG = re.compile(rb">[ \t]*user-?agent[ \t]*:", re.IGNORECASE)
 _RULE = re.compile(rb"allow[ \t]*:", re.IGNORECASE)
+_RULE_LINE = re.compile(rb"(?:\A|[\r\n])[ \t]*(?:dis)?allow[ \t]*:", re.IGNORECASE)
+# A program or a configuration may send the two characters "\n" in place of a line break.
+_LITERAL_BREAK = re.compile(rb"(?:\\r)?\\n")
+_IN_ONE_LINE = r'one line, with "\n" in place of line breaks,'
 
 
 def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
@@ -145,9 +150,11 @@ def found_instead(body: bytes) -> str:
 
 
 def hides_rules(body: bytes) -> str:
-    """Return the kind of `body` if the parser cannot read the rules in it; otherwise "".
+    r"""Return the kind of `body` if the parser cannot read the rules in it; otherwise "".
 
-    There are two kinds: the page that a browser makes around a text file, and UTF-16 text.
+    There are four kinds: the page that a browser makes around a text file, UTF-16 text, text in
+    quotation marks (such as a JSON string), and text with the characters "\n" in place of line
+    breaks.
     """
     text = body.replace(b"\0", b"").lstrip(b"\xff\xfe")  # This turns UTF-16 into ASCII.
     if _RULE.search(text) is None:
@@ -156,6 +163,10 @@ def hides_rules(body: bytes) -> str:
         return "a web page" if _AGENT_BEHIND_A_TAG.search(body) else ""
     if text != body and _has_lines_for_crawlers(text):
         return found_instead(body)
+    if _RULE_LINE.search(body) is None:
+        meant = _LITERAL_BREAK.sub(b"\n", body.replace(b'"', b""))
+        if _RULE_LINE.search(meant) and _has_lines_for_crawlers(meant):
+            return found_instead(body) or _IN_ONE_LINE
     return ""
 
 

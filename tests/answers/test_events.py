@@ -75,6 +75,9 @@ async def test_log_warns_of_the_first_unreachable_files_only(
     "page, what, advice",
     row("page", b"<pre>User-agent: *\nDisallow: /no\n</pre>", "a web page", "with a browser"),
     row("utf-16", "User-agent: *\nDisallow: /no".encode("utf-16"), "UTF-16 text", "site's owner"),
+    row(
+        "json-string", b'"User-agent: *\\nDisallow: /no"', "text in quotation marks", "site's owner"
+    ),
 )
 @in_reactor
 async def test_first_file_with_rules_inside_that_are_not_read_is_warned_of(

@@ -27,6 +27,8 @@ IN_CHROME = (
     b'<pre style="white-space: pre-wrap;">User-agent: *\nDisallow: /private\n</pre></body></html>'
 )
 EDITED_AS_A_PAGE = b"<p>User-agent: *<br />\nDisallow: /x</p>\n"
+QUOTED = "text in quotation marks"
+IN_ONE_LINE = r'one line, with "\n" in place of line breaks,'
 TWO_GROUPS = b"<html><body><pre>User-agent: a\nAllow: /\n\nUser-agent: *\nDisallow: /\n</pre>"
 
 
@@ -70,6 +72,15 @@ def outcome(status: int, headers: dict[str, str], body: bytes) -> Outcome:
     row("edited-as-a-page", EDITED_AS_A_PAGE, "a web page", "a web page"),
     row("paragraphs", b"<body><p>user-agent : *<br>disallow: /x", "a web page", "a web page"),
     row("first-of-two-groups", TWO_GROUPS, "", "a web page"),
+    row("json-string", b'"User-agent: *\\nDisallow: /x\\n"', QUOTED, QUOTED),
+    row("json-string-crlf", b' "user-agent:*\\r\\ndisallow:/x\\r\\n"\n', QUOTED, QUOTED),
+    row("each-line-in-quotation-marks", b'"User-agent: *"\n"Disallow: /x"\n', QUOTED, QUOTED),
+    row("string-without-rules", b'"ok"', QUOTED, ""),
+    row("line-breaks-as-text", rb"User-agent: *\nDisallow: /x\n", "", IN_ONE_LINE),
+    row("line-breaks-as-text-crlf", rb"User-agent: *\r\nDisallow: /x\n", "", IN_ONE_LINE),
+    row("line-breaks-as-text-in-a-comment", RULES + rb"# not a\nDisallow: /", "", ""),
+    row("path-with-a-backslash", rb"User-agent: *" + b"\nDisallow: /a" + rb"\n", "", ""),
+    row("quotation-marks-below", b'"a shop"\nUser-agent: *\nDisallow: /x', "", ""),
     row("utf-16", UTF_16, "UTF-16 text", "UTF-16 text"),
     row("utf-16-be", UTF_16_BE, "UTF-16 text", "UTF-16 text"),
     row("utf-16-without-mark", RULES.decode().encode("utf-16-le"), "no text", "no text"),
