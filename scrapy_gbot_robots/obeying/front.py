@@ -350,6 +350,7 @@ class Front:
             lost = 0
             given_back = 0
             stop_at = float("inf")
+            in_memory = self._in_memory()
             for request in room.take_all():
                 # If the scheduler fails, each call may end only after a time-out.
                 if time.monotonic() < stop_at and self._give_back(request):
@@ -357,6 +358,14 @@ class Front:
                     continue
                 lost += 1
                 stop_at = min(stop_at, time.monotonic() + GIVE_BACK_SECS)
+            unsaved = self._in_memory() - in_memory
+            given_back -= unsaved
+            if unsaved and getattr(self, "dqs", None) is not None:
+                logger.warning(
+                    "%d requests that waited for their robots.txt are lost, because Scrapy could "
+                    "not write them to the JOBDIR. Their callback may be a lambda, for example",
+                    unsaved,
+                )
             if given_back:
                 self._crawler.stats.set_value("gbot_robots/requests/given_back", given_back)
             if lost:
@@ -368,6 +377,18 @@ class Front:
                 )
         self._room = None
         return getattr(self._theirs, "close", _do_nothing)(reason)
+
+    def _in_memory(self) -> int:
+        """How many requests are in the queue in memory of Scrapy's scheduler.
+
+        Without a JOBDIR, this queue has all requests. With a JOBDIR, it has those that cannot be
+        written to the disk. When the scheduler is closed, Scrapy loses them.
+        """
+        scheduler: Any = self
+        # A scheduler that is not Scrapy's has no such queue.
+        with suppress(AttributeError, TypeError):
+            return len(scheduler.mqs)
+        return 0
 
     def _give_back_surplus(self, room: Room) -> None:
         """Give requests that can go on back to the scheduler.

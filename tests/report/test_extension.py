@@ -30,6 +30,7 @@ from ..support.crawls import (
     crawl,
     crawl_until,
     in_reactor,
+    own_warnings,
     stats,
     stop,
     waiting,
@@ -133,6 +134,23 @@ async def test_what_went_back_to_a_queue_is_counted(log: Any) -> None:
     assert stats(crawler)["gbot_robots/requests/given_back"] == 3
     end = "  3 requests that the crawl had taken went back to the scheduler's queue"
     assert end in summaries(log)[0].splitlines()
+
+
+@as_scrapy_runs_it
+async def test_what_cannot_be_written_to_a_queue_on_disk_does_not_count_as_given_back(
+    log: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Site({"/robots.txt": Reply(503)}) as site:
+        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "JOBDIR": str(tmp_path / "job")}
+        urls = [site.url(f"/{n}") for n in range(13)]
+        odd = [Request(site.url(f"/odd/{n}"), meta={"any": lambda: None}) for n in range(2)]
+        crawler = await crawl_until(waiting(15), stop, Pages, settings, urls=[*urls, *odd])
+    assert stats(crawler)["scheduler/unserializable"] >= 2
+    assert stats(crawler)["gbot_robots/requests/given_back"] == 13
+    end = "  13 requests that the crawl had taken went back to the scheduler's queue"
+    assert end in summaries(log)[0].splitlines()
+    (lost,) = [each for each in own_warnings(caplog) if "are lost" in each]
+    assert lost.startswith("2 requests that waited for their robots.txt are lost")
 
 
 class Listening(Pages):
