@@ -21,8 +21,8 @@ from .rules import Rules, closing_rule, content_lines_of, entries_of
 from .verdict import Rule
 
 # The limit on the work of comparing two versions of a robots.txt, in units. A comparison that
-# reaches the limit takes a few seconds. One unit of work is to read one byte. Bytes that several
-# user agents follow are counted once for each of these user agents.
+# reaches the limit takes a few seconds. Reading one byte is one unit of work. A line that several
+# user agents follow is read once for each of them.
 MOST_WORK = 100_000_000
 # Merging and comparing one rule is counted as this many units of work, plus one unit for each
 # character of the rule's pattern.
@@ -65,8 +65,8 @@ class AgentChange(NamedTuple):
         removed: the lines that only the old version has for these user agents.
         added: the lines that only the new version has for these user agents.
         group: "added" or "removed" if only one version names the user agents; otherwise None.
-        full_disallow: True if only the new version disallows every URL for the user agents, False
-            if only the old version disallows every URL; otherwise None.
+        full_disallow: True if a full disallow begins, which means that only the new version
+            disallows every URL for the user agents; False if it ends; otherwise None.
         compared: False if comparing the lines of these user agents would take too long. In this
             case only `user_agents` and `group` are filled in, although lines may have changed.
     """

@@ -134,7 +134,7 @@ _ALLOW_BYTES = len(_ALLOW_LINE)
 # A body that is longer than this, in bytes, is searched for user-agent lines before it is split
 # into lines.
 _LONG = 4_096
-_HASH, _NUL = b"#\0"  # These are numbers, because `35 in text` is much faster than `b"#" in text`.
+_HASH, _NUL = b"#\0"  # As numbers, because `35 in text` is faster than `b"#" in text`.
 
 
 class ScannedGroup:

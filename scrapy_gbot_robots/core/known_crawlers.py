@@ -188,7 +188,7 @@ class KnownCrawler(NamedTuple):
         obeys: whether the operator states that the crawler always obeys robots.txt; None if no
             statement is known.
         source: the address of the operator's page; "" if none is known.
-        as_of: the day or month at which the page was read, as YYYY-MM-DD or YYYY-MM.
+        as_of: the day or month in which the page was read, as YYYY-MM-DD or YYYY-MM.
         second_hand: whether another author's description was read instead of the page itself.
     """
 
@@ -243,8 +243,8 @@ def _product(name: str) -> str:
     return name.partition("-")[0].lower().removesuffix("bot").removesuffix("spider")
 
 
-# The documented names of crawlers that contain digits, although a product token cannot contain
-# digits.
+# Names that contain digits. Operators use them for their crawlers, although a product token cannot
+# contain digits.
 _WITH_DIGITS = ("AI2Bot", "Ai2Bot-Dolma", "img2dataset", "k2spider", "360Spider")
 _NAMES = chain(GOOGLE_NAMES, _WITH_DIGITS, *(row.tokens for row in KNOWN_CRAWLERS))
 # The names, in lower case, of the crawlers that may ignore robots.txt.

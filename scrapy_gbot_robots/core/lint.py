@@ -60,8 +60,8 @@ from .verdict import Rule
 
 _RANKS = [*KINDS]  # The kinds of findings that do the greatest harm come first.
 
-# This matches the beginning of a UTF-16 or UTF-32 text, which is a byte-order mark, or an ASCII
-# character with NUL bytes.
+# This matches the beginning of a text in UTF-16 or UTF-32. It is a byte-order mark, or an ASCII
+# character with NUL bytes next to it.
 _WIDE = re.compile(rb"\xff\xfe|(?:\0\0)?\xfe\xff|\0{0,3}[\t\n\r -~]\0")
 # A seam is a line that seems to begin a group, but does not (see `_seams`). For each kind of line,
 # this text of a finding explains why the line does not begin a group.

@@ -166,10 +166,10 @@ def verdict_on(url: str, crawler: UserAgent, robotstxt: RobotsTxt) -> Verdict:
 
 
 def group_line(robotstxt: RobotsTxt, verdict: Verdict) -> int | None:
-    """Return the line number of the user-agent line of a verdict's group; None without a group.
+    """Return the number of the line that names the user agent of a verdict; None if no line does.
 
-    If several groups for the user agent are merged, the line is in the group with the deciding
-    rule.
+    The user agent is `verdict.group`. If several groups for it are merged, the line is in the group
+    with the deciding rule.
     """
     user_agent, rule = verdict.group, verdict.rule
     # A user-agent line without a name would seem to match.
@@ -214,9 +214,10 @@ def group_in_words(
 
 
 def _as_known(token: str, crawler: UserAgent) -> str:
-    """Return a token of `crawler` for people, with the crawler's name if this is longer.
+    """Return a token of `crawler` as a text for people.
 
-    For example, the result is "MJ12bot (read as MJ)", because a token ends before a digit.
+    If the crawler's name continues with a digit after the token, the text contains both, as in
+    "MJ12bot (read as MJ)".
     """
     rest = crawler.name.removeprefix(token)
     if rest != crawler.name and rest[:1].isdigit():

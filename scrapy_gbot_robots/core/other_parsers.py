@@ -119,7 +119,7 @@ def _on_parts(groups: Sequence[Group]) -> Iterator[Finding]:
 def _on_long_groups(groups: Iterable[Group]) -> Iterator[Finding]:
     """Find the first group that is too long for HTTrack.
 
-    The note has the line number of the first rule in the group that HTTrack forgets.
+    The note has the line number of the first rule that HTTrack forgets.
     """
     for group in groups:
         if _OF_HTTRACK.isdisjoint(group.user_agents):

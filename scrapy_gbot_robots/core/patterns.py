@@ -118,7 +118,7 @@ class RuleSet(Protocol):
     def best(self, path: str, best: int) -> int:
         """Return the greater of `best` and the highest precedence of the rules that match `path`.
 
-        `best` is the precedence of the best rule found before, or `NO_RULE`.
+        `best` is the highest precedence found so far, or `NO_RULE`.
         """
 
 
@@ -203,12 +203,12 @@ class Patterns:
     def best(self, path: str, best: int) -> int:
         """Return the greater of `best` and the highest precedence of the rules that match `path`.
 
-        `best` is the precedence of the best rule found before, or `NO_RULE`.
+        `best` is the highest precedence found so far, or `NO_RULE`.
         """
         if not self.text:
             return best
         texts, wild, needles = self.tried or self.split()
-        # `plainest` becomes the longest matching pattern that `startswith` finds, and `wildest` the
+        # `plainest` becomes the longest matching pattern without a wildcard, and `wildest` the
         # longest matching pattern with a wildcard. Of equally long patterns, the first one in the
         # file is kept.
         plainest = wildest = ""

@@ -63,9 +63,9 @@ _KEPT = 8
 _MAX_BYTES = 65_536
 
 # The following expressions match one member of a Dictionary (RFC 9651, "Structured Field Values for
-# HTTP"), such as "train-ai=n". The numbers in the comments are sections of RFC 9651. A text can be
-# matched in only one way, because each repeated part begins with a character that cannot continue
-# the part before it. So the search does not try many ways in vain.
+# HTTP"), such as "train-ai=n". The numbers in the comments are sections of RFC 9651. Each repeated
+# part begins with a character that cannot continue the part before it. So a text can be matched in
+# only one way, and a text that does not match is rejected quickly.
 _KEY = r"[a-z*][a-z0-9_.*-]*"  # a key, RFC 9651 3.1.2
 _TOKEN = r"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*"  # noqa: S105  3.3.4
 _OTHER = r"""
@@ -139,10 +139,10 @@ def _statements(
     """Read the preferences in `Content-Usage` and `Content-Signal` lines.
 
     Returns:
-        The preferences in all `Content-Signal` lines combined, an `Index` of the paths in
-        `Content-Usage` lines, and the preferences for each of these paths. In the `Index`, the line
-        number of a path is its position among these preferences. At position 0 are the preferences
-        in lines without a path, which apply if no path matches.
+        The combined preferences of all `Content-Signal` lines, an `Index` of the paths in
+        `Content-Usage` lines, and a tuple with the preferences for each path. In place of a line
+        number, the `Index` contains the position of a path in this tuple. Position 0 is for lines
+        without a path, which apply if no path matches.
     """
     stated: dict[str, list[Preferences]] = {"": []}
     signals: list[Preferences] = []

@@ -341,8 +341,8 @@ OF_GROUPS = {CRAWL_DELAY, b"request-rate", b"visit-time"}  # These fields work o
 # The names, in lower case, of the fields that Google uses.
 _FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in FIELDS}
 _MAX_FIELD = 30  # A longer field name, in bytes, is not compared with the known fields.
-# A field name may have this many additional characters at its end, such as "ed" in "Disallowed". A
-# name with a longer ending is taken for another word.
+# A misspelt field name may have this many additional characters at its end, such as "ed" in
+# "Disallowed". A name with a longer ending is taken for another word.
 _ENDING = 2
 RULES = {ALLOW, DISALLOW}
 LICENSE = b"license"  # This field is defined by RSL 1.0.

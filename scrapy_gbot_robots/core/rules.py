@@ -137,7 +137,7 @@ class Rules:
         self._index: Index | None = None
         # The verdict on every URL for which no rule decides; None before the first such URL.
         self._undecided: Verdict | None = None
-        self._spent = 0  # The cost of the tries so far (see `_TRIES`).
+        self._spent = 0  # The number of tries so far (see `_TRIES`).
         # The result of `_quick_chars`; None before the first call of `takes_long`.
         self._quick: tuple[Index | None, float] | None = None
         # The last URL up to the first slash of its path, and the index of this slash, such as

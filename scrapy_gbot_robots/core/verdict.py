@@ -50,8 +50,8 @@ class Verdict(NamedTuple):
 
     Attributes:
         allowed: whether the URL may be fetched.
-        rule: the rule that decides. If no rule decides, this is a rule of the group without a path,
-            or None if there is no such rule.
+        rule: the rule that decides. If no rule decides, this is a rule that has no path, or None if
+            the group has no such rule.
         reason: a short English phrase for people.
         group: the product token whose rules were used, in lower case; "*" for the global group;
             None if there is no group.
