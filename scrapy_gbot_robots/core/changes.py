@@ -22,7 +22,7 @@ from .verdict import Rule
 
 # The limit on the work of comparing two versions of a robots.txt, in units. A comparison that
 # reaches the limit takes a few seconds. Reading one byte is one unit of work. A line that several
-# user agents follow is read once for each of them.
+# user agents follow is counted once for each of them.
 MOST_WORK = 100_000_000
 # Merging and comparing one rule is counted as this many units of work, plus one unit for each
 # character of the rule's pattern.
