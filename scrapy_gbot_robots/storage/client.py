@@ -24,7 +24,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
-from inspect import isabstract, isclass
+from inspect import isabstract, isclass, iscoroutinefunction, signature
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -61,6 +61,8 @@ THREADS = 8
 # The advice in the log, by the name of the storage. It is for exceptions that have no attribute
 # `advice`.
 _ADVICE = {"sqlite": advice.FILE, "redis": advice.NO_CONNECTION}
+# The advice for an exception that shows a bug.
+_ADVICE_ON_BUG = {"sqlite": advice.FILE, "redis": advice.FUNCTION}
 _OWN_CLASS = "Check the class that GBOT_ROBOTS_STORAGE names"
 _NO_SCRAPY_REDIS = (
     "The project sets REDIS_HOST, REDIS_PORT, REDIS_DB or REDIS_PARAMS, which are settings of "
@@ -172,7 +174,7 @@ def redis_choice(settings: GbotSettings, scrapy_settings: BaseSettings | None) -
 
     Raises:
         ImportError: redis-py is not installed, or GBOT_ROBOTS_REDIS_CLIENT cannot be imported.
-        ValueError: GBOT_ROBOTS_REDIS_CLIENT does not name a callable.
+        ValueError: GBOT_ROBOTS_REDIS_CLIENT does not name a callable that takes the settings.
     """
     # This import is here because redis-py is an optional dependency.
     from .redis import RedisStorage, client_of, place_of  # noqa: PLC0415
@@ -189,9 +191,30 @@ def redis_choice(settings: GbotSettings, scrapy_settings: BaseSettings | None) -
             if path != CLIENT_OF_SCRAPY_REDIS:
                 raise
             raise ImportError(f"{error}. {_NO_SCRAPY_REDIS}") from error
+        _check_call(path, makes)
         make_client = partial(makes, scrapy_settings)
     opens = partial(RedisStorage, server, make_client, max_body=settings.max_bytes)
     return StorageChoice("redis", opens, f"redis at {server}")
+
+
+def _check_call(path: str, makes: Callable[..., Any]) -> None:
+    """Check that `makes`, at the dotted `path`, can be called with the settings of a crawl.
+
+    Raises:
+        ValueError: it cannot.
+    """
+    name = "GBOT_ROBOTS_REDIS_CLIENT"
+    if iscoroutinefunction(makes):
+        raise ValueError(f"{name} must not name a coroutine function, got {path!r}")
+    try:
+        parameters = signature(makes)
+    except ValueError:  # Some callables that are written in C have no signature.
+        return
+    try:
+        parameters.bind(None)
+    except TypeError as error:
+        must = f"{name} must name a callable with one argument, the settings of the crawl"
+        raise ValueError(f"{must}, got {path!r}: {error}") from error
 
 
 def _is_storage(value: object) -> bool:
@@ -387,6 +410,7 @@ class StorageClient:
         if self._uses_memory or self._closed:
             return
         is_expected = isinstance(error, (StorageError, TimeoutError))
+        advices = _ADVICE if is_expected else _ADVICE_ON_BUG
         self._uses_memory = True
         self._memory = MemoryStorage()
         self._stats.set_value("gbot_robots/storage/fallback", 1)
@@ -395,7 +419,7 @@ class StorageClient:
             "The robots.txt storage failed: %s. Until it works again, "
             "this process keeps robots.txt files in its own memory. %s",
             _in_words(error, CALL_SECS),
-            getattr(error, "advice", "") or _ADVICE.get(self._choice.name, _OWN_CLASS),
+            getattr(error, "advice", "") or advices.get(self._choice.name, _OWN_CLASS),
             exc_info=None if is_expected else error,
         )
 

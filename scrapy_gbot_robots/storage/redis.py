@@ -29,12 +29,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from inspect import isawaitable, iscoroutine
 from math import ceil
 from typing import Any
 
 from ..core.lines import MAX_BYTES
 from ..policy.outages import KEEP_DAYS, Entry
-from .advice import OPTIONS, URL, on_redis
+from .advice import CLIENT, OPTIONS, URL, on_redis
 from .base import Storage, StorageError
 from .codec import decode, encode, most_bytes
 
@@ -53,6 +54,8 @@ _KEEP_SECS = KEEP_DAYS * 86_400
 # the project makes the client itself (GBOT_ROBOTS_REDIS_CLIENT), this time-out is not used.
 _TIMEOUT_SECS = 2.0
 _CLOCKS_AGREE_SECS = 3.0  # A smaller difference between two clocks is ignored.
+# The methods of a client that are called here.
+_METHODS = ("execute_command", "get_encoder", "delete", "scan_iter", "close")
 _SCAN_KEYS = 1000  # the number of keys that the server examines in one step of a scan
 
 # This script stores an entry and ends a lease, in one atomic step. Its arguments are:
@@ -112,8 +115,8 @@ class RedisStorage(Storage):
         max_body: if the robots.txt in an entry has more bytes than this, the entry is not returned.
 
     Raises:
-        StorageError: the client cannot be made now, or it decodes replies to text, although entries
-            are bytes.
+        StorageError: the client cannot be made now, or it is not suitable, for example because it
+            decodes replies to text, although entries are bytes.
     """
 
     def __init__(
@@ -130,7 +133,7 @@ class RedisStorage(Storage):
         """Return a new client.
 
         Raises:
-            StorageError: the server cannot be reached now, or the client decodes replies to text.
+            StorageError: the server cannot be reached now, or the client is not suitable.
         """
         try:
             client = self._make_client()
@@ -141,6 +144,9 @@ class RedisStorage(Storage):
                 raise  # The exception is a bug in the user's own code.
             what = f"{self.server} could not make a client: {_in_words(error)}"
             raise StorageError(what, on_redis(error)) from error
+        fault = _fault_of(client)
+        if fault:
+            raise StorageError(f"{self.server} returned {fault}", CLIENT)
         if client.get_encoder().decode_responses:
             raise StorageError(
                 f"the client of {self.server} must return bytes: "
@@ -294,6 +300,21 @@ def client_of(url: str) -> Any:
         return redis.Redis.from_url(url, protocol=2, **options)
     except ValueError as error:
         raise StorageError(f"not a Redis URL: {error}", URL) from error
+
+
+def _fault_of(client: Any) -> str:
+    """Return what a function returned in place of a client of redis-py; "" if it is a client."""
+    if client is None:
+        return "None"
+    kind = f"a {type(client).__name__}"
+    if iscoroutine(client):
+        client.close()  # Otherwise Python warns that it was never awaited.
+    if isawaitable(client):  # Clients of redis.asyncio are awaitable, too.
+        return f"{kind} for asyncio"
+    for name in _METHODS:
+        if not callable(getattr(client, name, None)):
+            return f"{kind}, which is not a client, because it has no method {name}"
+    return ""
 
 
 def _in_words(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 import errno
 import logging
+import re
 import sys
 import threading
 from abc import abstractmethod
@@ -28,7 +29,7 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, together, under_way
 from ..support.entries import FAILED, ORIGIN, RULES, WORKS, Leasing, rules, said
-from ..support.rows import table
+from ..support.rows import row, table
 from ..support.until import until
 from ..support.web import Site
 
@@ -306,6 +307,49 @@ def test_client_of_scrapy_redis_that_is_not_installed_says_what_to_set(
     crawler = get_crawler(settings_dict={**own, "GBOT_ROBOTS_REDIS_CLIENT": "no.where"})
     with pytest.raises(ImportError, match="No module named 'no'$"):
         choice_of(GbotSettings.of(crawler.settings), crawler)
+
+
+def without_settings() -> None:
+    """A function for GBOT_ROBOTS_REDIS_CLIENT must take the settings."""
+
+
+async def of_asyncio(settings: object) -> None:
+    """Neither may it be a coroutine function."""
+
+
+def with_a_bug(settings: dict[str, object]) -> object:
+    raise KeyError("a bug")
+
+
+@table(
+    "function, said",
+    row("no-argument", without_settings, "must name a callable with one argument, the settings"),
+    row("coroutine", of_asyncio, "must not name a coroutine function"),
+)
+def test_function_that_cannot_make_a_client_stops_the_crawl_at_its_start(
+    function: Callable[..., Any], said: str
+) -> None:
+    path = f"{__name__}.{function.__name__}"
+    own = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_CLIENT": path}
+    crawler = get_crawler(settings_dict=own)
+    with pytest.raises(ValueError, match=f"^GBOT_ROBOTS_REDIS_CLIENT {said}.*{re.escape(path)}"):
+        choice_of(GbotSettings.of(crawler.settings), crawler)
+
+
+@as_scrapy_runs_it
+async def test_bug_in_a_function_for_clients_is_not_taken_for_a_redis_that_is_away(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    path = f"{__name__}.{with_a_bug.__name__}"
+    own = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_CLIENT": path}
+    crawler = get_crawler(settings_dict=own)
+    entries = StorageClient.of(GbotSettings.of(crawler.settings), crawler)
+    try:
+        assert await entries.find(ORIGIN, bool) == (None, True)
+    finally:
+        await entries.close()
+    assert "Correct the function in GBOT_ROBOTS_REDIS_CLIENT" in caplog.messages[0]
+    assert "KeyError: 'a bug'" in caplog.text
 
 
 def test_sqlite_lives_in_the_data_directory_of_a_project(

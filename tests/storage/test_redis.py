@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -15,6 +16,7 @@ from scrapy.settings import Settings
 
 from scrapy_gbot_robots.policy.outages import Entry
 from scrapy_gbot_robots.settings import GbotSettings
+from scrapy_gbot_robots.storage import advice
 from scrapy_gbot_robots.storage.base import Storage, StorageError
 from scrapy_gbot_robots.storage.client import redis_choice
 from scrapy_gbot_robots.storage.codec import encode
@@ -201,6 +203,31 @@ def test_client_is_made_again_after_each_failure_since_it_may_know_another_maste
                 storage.get(ORIGIN)
             assert storage.get(ORIGIN) is None
             assert_serves(storage)
+
+
+async def coroutine() -> None:
+    """As an `async def` in place of a function."""
+
+
+@table(
+    "makes, said",
+    row("none", lambda: None, "None"),
+    row("url", lambda: "redis://127.0.0.1", "a str, which is not a client, because it has no "),
+    row("pool", redis.ConnectionPool, "a ConnectionPool, which is not a client, because it has no"),
+    row(
+        "sentinel",
+        lambda: redis.Sentinel([]),
+        "a Sentinel, which is not a client, because it has no",
+    ),
+    row("asyncio", lambda: import_module("redis.asyncio").Redis(), "a Redis for asyncio"),
+    row("coroutine", coroutine, "a coroutine for asyncio"),
+)
+def test_what_is_no_client_is_named_and_not_taken_for_a_redis_that_is_away(
+    makes: Callable[[], Any], said: str
+) -> None:
+    with pytest.raises(StorageError, match=f"^mine returned {re.escape(said)}") as raised:
+        RedisStorage("mine", makes)
+    assert raised.value.advice == advice.CLIENT
 
 
 def test_key_met_twice_is_listed_once(
