@@ -20,11 +20,11 @@ from ..storage.base import StorageError
 from .ending import FINE, FOUND, CommandError
 from .inputs import add_shared, origin_of, typed
 from .output import Terminal
-from .sites import RobotsState
+from .sites import NEXT_FETCH, RobotsState
 from .world import World
 
 _ACTS = ("list", "show", "forget")
-_TIMES = ("fetched", "asked again")  # `list` shows the state of an entry and these two facts.
+_TIMES = ("fetched", NEXT_FETCH)  # `list` shows the state of an entry and these two facts.
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -20,6 +20,8 @@ from ..policy.outages import REFUSALS, Copy, Decision, Entry, Kind, State, span
 from ..policy.overrides import Override
 from ..policy.verdicts import judge_url
 
+# The name of the fact about the next fetch. The command itself does not fetch the file again.
+NEXT_FETCH = "a crawl fetches it again"
 _PROXY_LOGIN = 407
 
 # If a site has no copy of a robots.txt, this empty one is used.
@@ -154,9 +156,9 @@ class RobotsState(NamedTuple):
                 yield "served by", copy.url
             yield "fetched", f"{span(time.time() - copy.fetched_at)} ago"
         fresh_secs = math.ceil(decision.ask_at - time.time())
-        asked_again = "now"
+        when = "now"
         if fresh_secs > 0:
-            asked_again = f"in {span(fresh_secs)}"
-        yield "asked again", asked_again
+            when = f"in {span(fresh_secs)}"
+        yield NEXT_FETCH, when
         if outage is not None:
             yield "failures", f"{outage.failures:,} in a row"

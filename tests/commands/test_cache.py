@@ -45,9 +45,9 @@ def test_list_has_a_line_for_each_origin(kept: Path) -> None:
     *rows, where = ended.out.splitlines()
     outage = "full disallow for now: robots.txt unreachable for 1 h: connection refused"
     assert sorted(rows) == [
-        f"http://c.example: {outage} (asked again now)",
-        "https://a.example: rules: HTTP 200 (fetched 1 h ago, asked again in 2 h)",
-        "https://b.example:8443: full allow: HTTP 404 (fetched 30 min ago, asked again in 1 h)",
+        f"http://c.example: {outage} (a crawl fetches it again now)",
+        "https://a.example: rules: HTTP 200 (fetched 1 h ago, a crawl fetches it again in 2 h)",
+        "https://b.example:8443: full allow: HTTP 404 (fetched 30 min ago, a crawl fetches it again in 1 h)",
     ]
     assert where == f"3 origins in sqlite at {kept}/.scrapy/gbot_robots/robots.sqlite"
 

@@ -78,7 +78,7 @@ def test_cache_is_asked_first_and_fresh_asks_again(project: Path) -> None:
         second = run("check", *urls, cwd=project)
         assert second.out.count("robots.txt: rules: HTTP 200, from the storage (sqlite)\n") == 3
         assert "unreachable: HTTP 503, from the storage (sqlite)\n" in second.out
-        varies = "fetched: .*|asked again: .*|, from the storage.*"
+        varies = "fetched: .*|a crawl fetches it again: .*|, from the storage.*"
         assert re.sub(varies, "", second.out) == re.sub(varies, "", first.out)
         assert [each.paths() for each in (site, ill)] == [["/robots.txt"]] * 2
         site.pages["/robots.txt"] = b"user-agent: *\ndisallow:"
