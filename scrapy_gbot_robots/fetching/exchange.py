@@ -529,9 +529,13 @@ def failure_of(error: BaseException, *, proxy: str = "", host: str = "") -> Unre
             proxy has failed.
         host: the host of the robots.txt, in the form of `Origin.host`.
     """
-    detail = _USER_INFO.sub("", safe_str(error)[:_DETAIL_CHARS])
+    cause = _ftp_cause(error)
+    detail = _USER_INFO.sub("", safe_str(cause)[:_DETAIL_CHARS])
     if isinstance(error, IgnoreRequest):
         return failed(Failure.DROPPED, detail)
+    if cause is not error and not any(_meanings(cause)):
+        # The FTP client has ended the connection, because the server has sent an odd reply.
+        return failed(Failure.OTHER, f"the FTP client cannot read a reply: {detail}")
     failure = _failure_in([*_meanings(error), Failure.OTHER])
     if failure is Failure.TLS and _NO_PROTOCOL in detail:
         failure = Failure.NO_HTTP2

@@ -17,6 +17,8 @@ from ..support.sitemap_web import Hosts, Sitemaps, given, parsed, urlset
 from ..support.web import Server, Site
 from .scenarios import RULES
 
+HALF_A_GREETING = b"220-Welcome\r\n"  # after which the connection ends
+
 
 class OddFtp(Server):
     """An FTP server that gives some of the `answers` to lines that begin so, in place of the usual ones.
@@ -24,8 +26,9 @@ class OddFtp(Server):
     It has `files`; any other is b"ok".
     """
 
-    def __init__(self, answers: Mapping[bytes, bytes]) -> None:
+    def __init__(self, answers: Mapping[bytes, bytes], greeting: bytes = b"220 hello\r\n") -> None:
         super().__init__("127.0.0.1")
+        self.greeting = greeting
         self.answers = answers
         self.files = {"/robots.txt": RULES}
         # what each file was asked for, after which USER and PASS
@@ -45,7 +48,9 @@ class OddFtp(Server):
                 b"PASV": f"227 here (127,0,0,1,{port // 256},{port % 256})".encode(),
                 b"RETR": b"150 coming",
             }
-            connection.sendall(b"220 hello\r\n")
+            connection.sendall(self.greeting)
+            if self.greeting == HALF_A_GREETING:
+                return
             login: list[str] = []
             for line in lines:
                 verb, _, name = line.strip().partition(b" ")
@@ -169,6 +174,27 @@ async def test_error_reply_is_named_as_the_server_sends_it() -> None:
     refused = pages(crawler).refused
     said = {name: str(refused[url]).partition("unreachable: ")[2] for name, url in urls.items()}
     assert said == {name: name for name in IN_WORDS}
+
+
+@table(
+    "greeting, said",
+    row("several-lines", b"220-Welcome\r\n to our\r\n220-shop\r\n220 ready\r\n", ""),
+    row(
+        "two-greetings",
+        b"220-Welcome\r\n220 to our shop\r\n220 ready\r\n",
+        "the fetch failed (the FTP client cannot read a reply: invalid literal for int()",
+    ),
+    row("end", HALF_A_GREETING, "connection lost (Connection was closed cleanly.)"),
+)
+@in_reactor
+async def test_greeting_of_any_form_is_told_without_objects_of_python(
+    greeting: bytes, said: str
+) -> None:
+    with OddFtp({}, greeting) as server:
+        crawler = await crawl(Pages, urls=[server.url("/free")])
+    refused = pages(crawler).refused
+    whys = [str(each).partition("unreachable: ")[2] for each in refused.values()]
+    assert [why[: len(said)] for why in whys] == [said] * bool(said)
 
 
 @table(
