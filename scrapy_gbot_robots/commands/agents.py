@@ -9,6 +9,7 @@ from argparse import ArgumentParser, Namespace
 
 from ..core.known_crawlers import AS_OF, KNOWN_CRAWLERS
 from ..core.named_user_agent import checked_url, verdict_on
+from ..core.verdict import NO_GROUP
 from ..counts import plural
 from .ending import FINE
 from .inputs import SOURCE, add_shared, typed, versions
@@ -54,6 +55,8 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
             continue
         name = entry.tokens[0]
         reason = str(verdict)
+        if verdict.reason == NO_GROUP and not entry.crawler.heeds_global:
+            reason += "; it ignores *"
         facts = {"crawler": name, "allowed": verdict.allowed, "line": None, "reason": reason}
         if verdict.rule is not None:
             facts["line"] = verdict.rule.line

@@ -513,6 +513,9 @@ def test_crawlers_of_google_for_ads_ignore_the_group_for_all(home: Path) -> None
         ("Storebot-Google", False),
     ):
         assert rows[name]["allowed"] == is_allowed
+        assert ("; it ignores *" in rows[name]["reason"]) == is_allowed
+    (named,) = (row for row in asked("/robots.txt", home) if row.startswith("AdsBot-Google "))
+    assert "ignores" not in named
 
 
 def test_one_table_has_every_crawler_and_what_it_is_for(home: Path) -> None:
