@@ -410,7 +410,11 @@ class StorageClient:
         if self._uses_memory or self._closed:
             return
         is_expected = isinstance(error, (StorageError, TimeoutError))
-        advices = _ADVICE if is_expected else _ADVICE_ON_BUG
+        advices = _ADVICE
+        why = _in_words(error, CALL_SECS)
+        if not is_expected:
+            advices = _ADVICE_ON_BUG
+            why = f"{type(error).__name__}: {why}"
         self._uses_memory = True
         self._memory = MemoryStorage()
         self._stats.set_value("gbot_robots/storage/fallback", 1)
@@ -418,7 +422,7 @@ class StorageClient:
         logger.warning(
             "The robots.txt storage failed: %s. Until it works again, "
             "this process keeps robots.txt files in its own memory. %s",
-            _in_words(error, CALL_SECS),
+            why,
             getattr(error, "advice", "") or advices.get(self._choice.name, _OWN_CLASS),
             exc_info=None if is_expected else error,
         )
