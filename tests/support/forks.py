@@ -24,9 +24,10 @@ ROOT = Path(__file__).parents[2]
 _READ_AT_START = ("PYTHON", "LANG", "LC_")
 
 # The process that forks. It must not install a reactor, because each fork installs its own. A fork leaves the loop, so
-# it ends as any process of Python does.
+# it ends as any process of Python does, except that it does not take all modules apart, which takes longer than most
+# commands do.
 _FORKING = """
-import gc, json, os, runpy, socket, sys
+import atexit, gc, json, os, runpy, socket, sys, threading
 import scrapy.cmdline, scrapy.core.downloader.contextfactory, scrapy.core.downloader.handlers.http11
 import scrapy.core.engine, scrapy.core.scraper, scrapy.core.scheduler, scrapy.downloadermiddlewares.redirect
 import scrapy_gbot_robots.commands.project_crawl, scrapy_gbot_robots.commands.scrapy_command
@@ -58,7 +59,19 @@ os.environ.update(order["env"])
 os.chdir(order["cwd"])
 sys.path[0] = order["cwd"]
 sys.argv[1:] = order["arguments"]
-runpy.run_module(order["module"], run_name="__main__", alter_sys=True)
+status = 0
+try:
+    runpy.run_module(order["module"], run_name="__main__", alter_sys=True)
+except SystemExit as ended:
+    status = ended.code or 0
+    if not isinstance(status, int):
+        raise
+gc.collect()  # So what was left open or was never awaited is told.
+threading._shutdown()
+atexit._run_exitfuncs()
+sys.stdout.flush()
+sys.stderr.flush()
+os._exit(status)
 """
 
 
