@@ -37,10 +37,10 @@ NUMBERS = [
     ("lint", "The line is longer than {} bytes", lines.MAX_LINE_BYTES),
     ("semantics", "its first {} bytes decide", lines.MAX_BYTES),
     ("preferences", "within its first {} KiB", tags.MOST_HEAD_BYTES >> 10),
-    ("semantics", "in portions of up to {} requests of a host", patience.GIVEN_UP),
+    ("semantics", "forbids up to {} requests of a host when this try fails", patience.GIVEN_UP),
     ("troubleshooting", "if more than {} of its requests wait", patience.GIVEN_UP),
     ("troubleshooting", "up to {} minutes if more than", patience.DEAD_AFTER),
-    ("how-to", "After {} waits", patience.DEAD_AFTER),
+    ("how-to", "After five minutes ({} waits)", patience.DEAD_AFTER),
     ("semantics", "After {} waits, all requests of the host are forbidden", patience.DEAD_AFTER),
     ("semantics", "requests wait for {} tries only", outages.GONE_AFTER),
     ("waiting", "keeps at most {} requests in memory", front.MOST_HELD),
@@ -74,5 +74,5 @@ def test_readme_says_what_the_benchmarks_have_measured() -> None:
     readme = " ".join((HOME / "README.md").read_text(encoding="utf-8").split())
     row = r"^\| (?:one host, 3,000 pages as links|600 hosts)[^|]*\| ([\d.]+) \|"
     one, many = re.findall(row, benchmarks, re.MULTILINE)
-    assert f"A crawl of one host takes {one} times the processor time" in readme
-    assert f"a crawl of 600 hosts {many} times" in readme
+    assert f"A crawl of one host needs {one} times the processor time" in readme
+    assert f"A crawl of 600 hosts needs {many} times" in readme
