@@ -119,7 +119,8 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     if options.urls == STDIN and STDIN in options.versions:
         raise CommandError('"-" cannot be both the URLs and a robots.txt')
     crawlers, gbot = crawlers_named(options.user_agents, world, err), world.settings
-    # Overrides replace the rules of sites, and not those of a robots.txt that the user names.
+    # Overrides apply to the robots.txt files of sites. If the user names a robots.txt, no override
+    # is read.
     overrides = Overrides()
     if not options.versions:
         overrides = read_overrides(gbot.overrides, gbot.parse)
@@ -214,8 +215,9 @@ class _Audit:
         # The end of an error message, such as ": foo", where "foo" is the first line that is not a
         # URL; "" if every line is a URL.
         self._example = ""
-        # The number of URLs for each pair of a column and an answer. Each crawler has one column
-        # or, with two versions of the robots.txt, one column for each version.
+        # For each column of the output, the number of URLs with each answer. The output has a
+        # column for each crawler. With two versions of the robots.txt, it has two columns for each
+        # crawler.
         self._answers: Counter[tuple[int, int]] = Counter()
         # The number of URLs for each combination of an answer, the name of a crawler, and the
         # reason for the answer, such as a rule.
@@ -258,9 +260,10 @@ class _Audit:
                 self._take_sitemaps(urls, (robots or [await self._by_host(urls, files)])[0])
 
     async def _versions(self, files: RobotsFiles | None) -> list[Decisions]:
-        """Return the decision on each version of the robots.txt, the new version first.
+        """Return a decision for each version of the robots.txt, the new version first.
 
-        A decision is rules, full allow or full disallow.
+        A decision is to apply the rules of the robots.txt, to allow all URLs, or to disallow all
+        URLs.
         """
         names = self._options.versions
         sites: dict[str, RobotsState] = {}
@@ -287,10 +290,10 @@ class _Audit:
         return {origin: state.decision for origin, state in states.items()}
 
     async def _pieces(self, files: RobotsFiles | None) -> AsyncIterator[list[Row]]:
-        """Yield the rows of the list, some at a time, and show the progress."""
+        """Yield the rows of the list in portions, and show the progress on standard error."""
         async for rows in self._read(files):
             yield rows
-            # If the rows appear on a terminal, they show the progress themselves.
+            # If the rows are written to a terminal, the user sees the progress without this text.
             if not self._out.columns:
                 self._err.show_state(f"Auditing: {self._judged:,} URLs")
         self._err.show_state("")
@@ -309,10 +312,10 @@ class _Audit:
             yield piece
 
     def _take_sitemaps(self, urls: Sequence[str], robots: Decisions) -> None:
-        """Note which of the sitemaps at `urls` are not allowed for a crawler.
+        """Record which of the sitemaps at `urls` are not allowed for a crawler.
 
-        `robots` contains the decisions that follow from the robots.txt files, and with two
-        versions of the robots.txt, the decision that follows from the new version.
+        `robots` is the decision for all sitemaps, or a decision for each origin. With two versions
+        of the robots.txt, it is the decision of the new version.
         """
         for url in urls:
             explained = self._judge.explained(url, robots)
@@ -327,8 +330,8 @@ class _Audit:
     def take(self, rows: Sequence[Row], robots: Sequence[Decisions]) -> None:
         """Judge the URLs of `rows`, and write and count the rows.
 
-        `robots` contains, for each version of the robots.txt files, the decisions that follow from
-        it. The new version comes first.
+        Each item of `robots` is a decision for all URLs, or a dict with a decision for each origin.
+        With two versions of the robots.txt, the first item is for the new version.
         """
         urls = [row[URL] for row in rows]
         columns: list[bytearray] = []
@@ -347,7 +350,8 @@ class _Audit:
                 self._begin()
             self._judged += 1
             new = answers[:crawlers]
-            if new == answers[crawlers:]:  # The old version gives the same answers.
+            # Both versions give the same answers, so the row is left out.
+            if new == answers[crawlers:]:
                 continue
             self._answers.update(enumerate(answers))
             is_allowed = set(new) == {YES}
@@ -378,11 +382,11 @@ class _Audit:
         """Write a row of the list with its answers, as CSV or JSON.
 
         Raises:
-            BulkError: a key of the row would be lost. In CSV, there is no column for the key. In
-                JSON, the key is the same as the name of a crawler.
+            BulkError: the output would lose a key of the row, because CSV has no column for it, or
+                because the name of a crawler in the JSON is the same as the key.
         """
         form, names = self._options.format, self._urls.names
-        if form == "csv":  # The columns are the keys of the first row, so other keys have no place.
+        if form == "csv":  # CSV has columns only for the keys of the first row.
             lost = [name for name in row if name not in names]
         else:
             lost = [name for name in self._names if name in row]
@@ -461,7 +465,7 @@ class _Audit:
             self._summarise_sitemaps(self._urls)
 
     def _summarise_rules(self) -> None:
-        """Write a table of the rules that decided most often. Disallow rules come first."""
+        """Write a table of the rules that decided on the most URLs. Disallow rules come first."""
         err = self._err
         rules = sorted(self._rules.most_common(), key=lambda rule: rule[0][0] == YES)
         rows = []
@@ -477,7 +481,7 @@ class _Audit:
             err.say(f"... and {others}")
 
     def _summarise_sitemaps(self, urls: SitemapList) -> None:
-        """Write which sitemaps are not allowed for a crawler, and which could not be read."""
+        """List the sitemaps that are not allowed for a crawler, and the sitemaps with errors."""
         err = self._err
         if self._sitemap_rows:
             err.say()

@@ -24,7 +24,7 @@ from .sites import NEXT_FETCH, RobotsState
 from .world import World
 
 _ACTS = ("list", "show", "forget")
-_TIMES = ("fetched", NEXT_FETCH)  # `list` shows the state of an entry and these two facts.
+_TIMES = ("fetched", NEXT_FETCH)  # The names of the two times that `list` shows for each entry.
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -50,8 +50,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """List, show or delete entries, and return the exit status.
 
-    The status is FOUND if the storage has no entry for an origin in the arguments, and otherwise
-    FINE.
+    The status is FOUND if the arguments name an origin for which the storage has no entry.
+    Otherwise it is FINE.
     """
     try:
         return _done(options, world, out, err)

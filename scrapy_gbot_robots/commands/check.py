@@ -106,18 +106,18 @@ class Check(NamedTuple):
 
     @property
     def group_line(self) -> int | None:
-        """The line number of the user-agent line by which the group was chosen; None if none."""
+        """The line number of the user-agent line that applies to the crawler; None if none does."""
         return group_line(self.robotstxt, self.verdict)
 
     @property
     def group(self) -> str:
-        """The group that was used, and the reason for using it, in words."""
+        """A text that names the group for the crawler, and why this group is used."""
         crawler = self.named_user_agent.crawler
         return group_in_words(crawler, self.verdict.group, self.group_line, self.state.rules)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The result of the check, for programs. Times are in seconds."""
+        """The result of the check, for the JSON output. Times are in seconds."""
         verdict, robots_txt = self.verdict, self.state.facts
         rule = None
         if verdict.rule is not None:

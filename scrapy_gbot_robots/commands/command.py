@@ -66,8 +66,9 @@ def main(
     Args:
         argv: the arguments; None for the arguments of the process.
         prog: the name of the command, for its usage and its error messages.
-        world_of: a function that takes the settings of `-s`, and returns a `World`. From the
-            `World`, the sub-command gets all settings, and the files that have to be fetched.
+        world_of: a function that returns a `World`, from which the sub-command gets its settings
+            and the files that it fetches. The argument of the function is a dict with the settings
+            that the user has given with the option `-s`.
     """
     parser = ArgumentParser(
         prog=prog,

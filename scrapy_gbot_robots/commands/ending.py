@@ -20,7 +20,7 @@ FINE = 0  # All URLs are allowed, or a file has no mistakes, or nothing has chan
 FOUND = 1  # A URL is disallowed, or a mistake or a change was found, for example.
 FAILED = 2  # The arguments are wrong, or something could not be read or fetched.
 
-# The following exit statuses are those with which a shell reports the same events.
+# As in a shell, each of the following exit statuses is 128 plus the number of a signal.
 INTERRUPTED = 130  # The user has pressed Ctrl-C.
 PIPE_CLOSED = 141  # The program that reads the output has ended.
 TERMINATED = 143  # The process got SIGTERM.
@@ -83,9 +83,9 @@ def status_of(run: Callable[[Terminal, Terminal], int], name: str, *, as_json: b
 def interruptible() -> Iterator[None]:
     """Raise KeyboardInterrupt when Ctrl-C is pressed or SIGTERM arrives in this context.
 
-    The argument of the exception is the number of the signal. So a long read ends at once, and open
-    files are closed. If Scrapy has installed its own handlers for these signals, they do not run in
-    this context.
+    The argument of the exception is the number of the signal. The exception ends a long read at
+    once, and open files are closed. If Scrapy has installed its own handlers for these signals,
+    they do not run in this context.
     """
     before = {number: signal.signal(number, _interrupt) for number in _SIGNALS}
     try:

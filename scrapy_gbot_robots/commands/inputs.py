@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from .sites import RobotsState
 
 STDIN = "-"
-# The greatest size of a robots.txt in a file, in bytes. A larger file is taken for something else
-# and is not read. By default, only the first 500 KiB of a robots.txt are parsed.
+# The greatest size of a robots.txt in a file, in bytes. A larger file is probably not a robots.txt,
+# so it is not read. By default, only the first 500 KiB of a robots.txt are parsed.
 MAX_BYTES = 64 * 2**20
 
 # The first bytes of files that cannot be a robots.txt: gzip, WARC and Parquet.
@@ -183,9 +183,8 @@ def versions(names: Sequence[str], world: World, err: Terminal) -> list[RobotsFi
             if everything on a site is allowed because the server sent no rules.
 
     Raises:
-        CommandError: a version cannot be read or fetched, or is an archive or compressed. Or two
-            versions are standard input. Or a site denies access to its robots.txt, and
-            GBOT_ROBOTS_ACCESS_DENIED then disallows the whole site.
+        CommandError: a file or a robots.txt cannot be read, a file is an archive or compressed, two
+            names are "-", or GBOT_ROBOTS_ACCESS_DENIED disallows all of a site.
     """
     if names.count(STDIN) > 1:
         raise CommandError('"-" cannot be both versions')
@@ -256,7 +255,7 @@ def version_of(
 ) -> RobotsFile | RobotsState:
     """Return the robots.txt that a user has named on the command line.
 
-    If `name` is a site in `sites`, this is the robots.txt of the site, which was looked up before.
+    If `name` is a key of `sites`, return the robots.txt that was looked up for this site.
     Otherwise `name` is the path of a file, or "-" for standard input.
 
     Raises:

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 _STYLES = {ERROR: "bad", WARNING: "warning", NOTE: "faint"}
 _PAGE = "https://scrapy-gbot-robots.readthedocs.io/lint/"
 _TRY = "https://scrapy-gbot-robots.readthedocs.io/try/"
-# For each word that `--fail-on` accepts, the names of the kinds of finding that it stands for. The
-# ID of a kind stands for this kind alone. A level stands for all kinds of this level and of worse
-# levels. For example, "warning" stands for all kinds of warnings and errors.
+# The keys are the words that `--fail-on` accepts, and each value lists the kinds of finding that
+# the word stands for. A word is the ID of one kind, or a level, which stands for all kinds of this
+# level and of worse levels. For example, "warning" stands for all warnings and errors.
 _TO_FAIL_ON: dict[str, list[str]] = {}
-# The same for `--ignore`. Here a level stands for all kinds of this level and of milder levels. For
-# example, "warning" stands for all kinds of warnings and notes, so errors stay in the output.
+# The same for `--ignore`, but a level stands for all kinds of this level and of milder levels. For
+# example, "warning" stands for all warnings and notes, so errors stay in the output.
 _TO_IGNORE: dict[str, list[str]] = {}
 for _index, _level in enumerate(LEVELS):
     _worse, _milder = LEVELS[: _index + 1], LEVELS[_index:]
@@ -79,9 +79,10 @@ def _kinds_to_ignore(text: str) -> list[str]:
 
 
 def _kinds(text: str, named: Mapping[str, list[str]]) -> list[str]:
-    """Return the names of the kinds of finding that `text`, the value of an option, stands for.
+    """Return the names of the kinds of finding that the user has chosen with an option.
 
-    `named` contains these names for each word that the option accepts.
+    `text` is the value of the option, with commas between words. For each word that the option
+    accepts, `named` contains the names of the kinds that the word stands for.
 
     Raises:
         ArgumentTypeError: a word in `text` is not in `named`.
@@ -141,9 +142,9 @@ def _write(
 ) -> None:
     """Write out what was found in one robots.txt.
 
-    For people, a finding ends with the ID of its kind, which `--ignore` accepts, and is followed by
-    the line in which it was found. The last line of the output shows how many findings each level
-    has, and how many findings `--ignore` has left out.
+    In the text for people, each finding ends with the ID of its kind, which `--ignore` accepts. The
+    line of the robots.txt is shown below the finding. The last line of the output shows how many
+    findings each level has, and how many findings `--ignore` has left out.
     """
     lines = split_lines(source.body)
     for finding in reported:

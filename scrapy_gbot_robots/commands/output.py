@@ -123,8 +123,7 @@ class Terminal:
     def json(self, record: Mapping[str, Any]) -> None:
         """Write `record` as a line of JSON, or nothing if the output is for people.
 
-        If a value is of a type that JSON lacks, write its attribute `value`, which members of an
-        Enum have. If it has no such attribute, write `str(value)`.
+        Write a member of an Enum as its value, and another object that JSON lacks as text.
         """
         if self.as_json:
             text = json.dumps(record, default=lambda value: getattr(value, "value", str(value)))

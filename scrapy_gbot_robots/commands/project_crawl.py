@@ -59,8 +59,8 @@ _ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 _NOTHING_ELSE: dict[str, Any] = {
     "DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter",
     "EXTENSIONS": {},
-    "EXTENSIONS_BASE": {},  # Consoles, feeds, limits and statistics are off.
-    "HTTPCACHE_ENABLED": False,  # Sub-commands need the present response of a server.
+    "EXTENSIONS_BASE": {},  # Scrapy's own extensions, such as feeds, are off.
+    "HTTPCACHE_ENABLED": False,  # A cached response may be out of date.
     "ITEM_PIPELINES": {},
     "JOBDIR": None,
     "LOG_STDOUT": False,
@@ -94,21 +94,23 @@ def world_of(settings: Settings, given: Words) -> World:
 
     Args:
         settings: the settings of the project.
-        given: the settings of `-s`, which replace those of the project.
+        given: the settings that the user has given with `-s`. They replace the project's settings.
     """
     settings.setdict(given, "cmdline")
     return ProjectWorld(settings)
 
 
 def _settings_of(words: Words) -> Settings:
-    """Return all settings of a run.
+    """Return all settings for a run of the command.
 
-    Without a project, Scrapy's default settings are added, and the storage is memory unless the
-    path of a SQLite file is set. SQLite's default path is not used, because it may lie in a project
-    in the working directory, and only `scrapy robots` may use that project.
+    Without a project, Scrapy's default settings are added. If the storage is then SQLite and no
+    setting contains its path, the storage becomes memory. The default path of the SQLite file may
+    be in the project around the working directory, and only `scrapy robots` may use the storage of
+    a project.
 
     Args:
-        words: the settings of a project or, without a project, the settings of `-s` alone.
+        words: the settings of a project. Without a project, only the settings that the user has
+            given with `-s`.
     """
     if isinstance(words, Settings):
         return words
@@ -121,7 +123,7 @@ def _settings_of(words: Words) -> Settings:
 
 
 def opened_storage(words: Words) -> tuple[Storage, str]:
-    """Open the storage that the settings name; return it, and a text that names its place.
+    """Open the storage of the settings. Return it, and words that describe it in the output.
 
     Raises:
         CommandError: nothing is stored between runs, or the storage cannot be opened.
@@ -220,7 +222,8 @@ class _ErrandSpider(Spider):
 class _SitemapCheck:
     """A downloader middleware that checks the URLs of sitemaps as a crawl does.
 
-    It gets each request of a redirect, so it also checks the URL to which a redirect leads.
+    Scrapy also passes the requests that follow redirects to the middleware. So the URLs to which
+    redirects lead are checked, too.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -260,7 +263,7 @@ def _for_errands(settings: Settings) -> tuple[Settings, type[Fetcher]]:
     settings.set("ADDONS", others, "cmdline")
     settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", _SitemapCheck, 90)
     fetcher_cls = Fetcher
-    # A subclass of this plugin's middleware may have another class of fetchers.
+    # A subclass of this plugin's middleware may use a fetcher of another class.
     for path in settings.getdict("DOWNLOADER_MIDDLEWARES"):
         fetcher_cls = getattr(load_object(path), "fetcher_cls", fetcher_cls)
     return settings, fetcher_cls
@@ -286,7 +289,7 @@ class ProjectCrawl:
         """
         lookups = [deferred_from_coro(self._look_up(origin, fresh=fresh)) for origin in origins]
         states = await maybe_deferred_to_future(gatherResults(lookups, consumeErrors=True))
-        await pause(0)  # Ctrl-C is noticed only while the reactor runs.
+        await pause(0)  # Return to the reactor for a moment, because it handles Ctrl-C.
         return dict(zip(origins, states, strict=True))
 
     async def _look_up(self, origin: Origin, *, fresh: bool) -> RobotsState:
@@ -297,14 +300,14 @@ class ProjectCrawl:
         """
         policy = self._settings.policy
         entry = await self._storage.get(str(origin))
-        # The name of the storage; None if the file is fetched now.
+        # The name of the storage from which the entry comes; None if the file is fetched now.
         storage: str | None = self._settings.storage
         if entry is not None and lacks_a_part(entry, self._settings.max_bytes):
             fresh = True
         if fresh or entry is None or time.time() >= decide(entry, time.time(), policy).ask_at:
             entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
-            # A crawl takes a lease before it fetches a robots.txt, but this method does not. So
-            # this call stores the entry, and releases no lease.
+            # A crawl takes a lease on an origin before it fetches the robots.txt, and releases the
+            # lease with this call. This method takes no lease, so the call only stores the entry.
             await self._storage.store_and_release(str(origin), entry)
             storage = None
         decision = decide(entry, time.time(), policy)

@@ -21,10 +21,10 @@ from ..sitemaps.reader import MAX_BYTES, SitemapReader
 from .ending import CommandError, interruptible
 from .world import RobotsFiles, SitemapSkipped
 
-# At most this many sitemaps are read. A sitemap index may list the same number of sitemaps.
+# At most this many sitemaps are read, as many as one sitemap index may list.
 MOST_SITEMAPS = 50_000
 _ROWS = 2_000  # At most this many URLs are judged at a time.
-_HEAD = 512  # A file is a sitemap if gzip data or markup begins in this many bytes.
+_HEAD = 512  # The beginning of gzip data or markup is looked for in this many bytes.
 _MARKUP = (b"<", b"\xff\xfe<\0", b"\xfe\xff\0<")
 _GZIP = b"\x1f\x8b"
 _LISTS = (".csv", ".jsonl")
@@ -54,7 +54,7 @@ class SitemapList:
 
     Attributes:
         names: the names of the columns. There is one column, for the URL.
-        left_out: how many entries so far have no usable URL.
+        left_out: the number of entries without a usable URL that were read so far.
         troubles: a text for each sitemap that could not be read, with the reason.
     """
 
@@ -87,8 +87,9 @@ class SitemapList:
             self._folder = Path(name).parent
             first = _Sitemap(name, Path(name))
         self._waiting = deque([first])
-        self._met = {name}  # The URLs of the sitemaps that were found, each of which is read once.
-        # The whole URL of each sitemap whose file was found by the last part of the URL alone.
+        # The URLs of all sitemaps that were found. A sitemap that is listed twice is read once.
+        self._met = {name}
+        # For each file that was found by the last part of a URL alone, the whole URL.
         self._urls_of_files: dict[Path, str] = {}
 
     @property
@@ -97,7 +98,7 @@ class SitemapList:
         return [url for url in self._listed if url not in self._skipped]
 
     def has_to_fetch(self) -> bool:
-        """Return whether a sitemap has to be fetched, because there is no file of it."""
+        """Return whether a sitemap has to be fetched, because none of the files contains it."""
         if self._folder is None:
             return True
         reader = SitemapReader(self._body)

@@ -20,11 +20,12 @@ from ..policy.outages import REFUSALS, Copy, Decision, Entry, Kind, State, span
 from ..policy.overrides import Override
 from ..policy.verdicts import judge_url
 
-# The name of the fact about the next fetch. The command itself does not fetch the file again.
+# The name of the fact about the next fetch. It mentions a crawl, because the command itself does
+# not fetch the file again.
 NEXT_FETCH = "a crawl fetches it again"
 _PROXY_LOGIN = 407
 
-# If a site has no copy of a robots.txt, this empty one is used.
+# This empty copy is used for a site if there is no copy of its robots.txt.
 _NO_COPY = Copy(Kind.NONE, 0, "", b"", False, "", 0.0, 0.0)
 
 
@@ -85,8 +86,8 @@ class RobotsState(NamedTuple):
     def is_denied(self) -> bool:
         """Whether the server denied access to the robots.txt, or a bot wall answered in its place.
 
-        In contrast to `REFUSALS`, this includes the status 407: a server that is not a proxy sends
-        it by mistake for 401.
+        Status 407 is treated as 401 here, because a server that is not a proxy sends it by mistake.
+        `REFUSALS` does not contain 407.
         """
         copy = self.copy
         return copy.kind is Kind.WALL or copy.status in {*REFUSALS, _PROXY_LOGIN}
@@ -106,8 +107,8 @@ class RobotsState(NamedTuple):
     ) -> tuple[Verdict, Verdict]:
         """Return the verdict of the robots.txt alone, and the verdict that counts in a crawl.
 
-        They may differ if an override applies to the site. `robotstxt` is `self.rules` after
-        parsing.
+        They may differ if an override applies to the site. `robotstxt` must be the result of
+        parsing `self.rules`.
         """
         rules = robotstxt.rules_for(crawler)
         verdict = judge_url(url, self.decision, rules)
@@ -119,7 +120,7 @@ class RobotsState(NamedTuple):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The facts about the robots.txt, for programs. Times are in seconds.
+        """The facts about the robots.txt, for the JSON output. Times are in seconds.
 
         The value of "body" is the number of bytes in the body.
         """

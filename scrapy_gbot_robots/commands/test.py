@@ -70,8 +70,8 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
 
     Raises:
         CommandError: a file or the robots.txt of the site cannot be read, a line is not an
-            expectation, or the site denies access to its robots.txt and the settings do not choose
-            what this means.
+            expectation, or the site denies access to its robots.txt and GBOT_ROBOTS_ACCESS_DENIED
+            is not set.
     """
     (robots,) = versions([options.robots], world, err)
     expectations = [*_expectations(options.expectations, robots)]
@@ -124,10 +124,10 @@ def _note_misspelt(expectations: Iterable[Expectation], where: str, err: Termina
 
 
 def _require_choice(robots: RobotsState, world: World) -> None:
-    """Require that the settings decide about a site that denies access to its robots.txt.
+    """Check that a setting determines how to judge a site that denies access to its robots.txt.
 
-    Without this check, a wrong password for a staging server would look like a success, because
-    most expectations are met if everything is allowed.
+    Without the setting, everything on the site is allowed, so most expectations are met. A wrong
+    password for a staging server would look like a success.
 
     Raises:
         CommandError: GBOT_ROBOTS_ACCESS_DENIED is not set.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# Scrapy's settings that name the crawler. If both are set, the first one counts.
+# Scrapy's settings that name the crawler. If both are set, the first one is used.
 _OWN_NAMES = ("ROBOTSTXT_USER_AGENT", "USER_AGENT")
 
 
@@ -56,7 +56,7 @@ class RobotsFile:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The facts about the file, for programs."""
+        """The facts about the file, for the JSON output."""
         return {"file": self.where}
 
     def in_words(self) -> Iterable[tuple[str, str]]:
@@ -66,7 +66,10 @@ class RobotsFile:
     def verdicts(
         self, url: str, crawler: UserAgent, robotstxt: RobotsTxt
     ) -> tuple[Verdict, Verdict]:
-        """Return the verdict of the rules twice, because no override counts for a file."""
+        """Return the verdict of the robots.txt alone, and the verdict with overrides.
+
+        Both are the same here, because overrides apply to sites and not to files.
+        """
         verdict = verdict_on(url, crawler, robotstxt)
         return verdict, verdict
 
@@ -169,7 +172,7 @@ class World:
         return result
 
     def storage(self) -> tuple[Storage, str]:
-        """Open the storage that the settings name; return it, and a text that names its place.
+        """Open the storage of the settings. Return it, and words that describe it in the output.
 
         Raises:
             CommandError: nothing is stored between runs, or the storage cannot be opened.

@@ -1,15 +1,16 @@
 """Compares the preferences of sites about the use of their content with the purposes of a crawl.
 
-Two drafts define fields for such preferences, Content-Usage and Content-Signal. A site can state
-them in its robots.txt, or in the headers of a page for that page only. core/preferences.py reads
-the lines of a robots.txt. This module reads the headers of pages, finds mistakes in the lines of a
-robots.txt for `lint`, and checks the requests of a crawl.
+A site states its preferences in the fields Content-Usage and Content-Signal, which two drafts
+define. The fields may be lines of its robots.txt or headers of a page. A header applies only to its
+page. core/preferences.py reads the lines of a robots.txt. This module reads the headers of pages,
+finds mistakes in the lines of a robots.txt for `lint`, and checks the requests of a crawl.
 
 A *purpose* is what a crawl uses pages for, such as "train-ai". The setting `GBOT_ROBOTS_PURPOSES`
-lists the purposes of a crawl. A site refuses a purpose only if it states this. If robots.txt and
-headers differ, the more restrictive one counts. `GBOT_ROBOTS_PURPOSES_ACTION` sets whether a
-refused purpose forbids a request, or is only noted. If a crawl has no purposes, it does not use
-this module.
+lists the purposes of a crawl. If it lists none, the crawl does not use this module. A site without
+preferences refuses no purpose. If the robots.txt and the headers of a page differ, the more
+restrictive preference is used. If a site refuses a purpose, the setting
+`GBOT_ROBOTS_PURPOSES_ACTION` determines whether the request is forbidden, or whether the refusal is
+only noted.
 
 The module is experimental, because the drafts may change. The verdicts of rules do not depend on
 preferences.
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-# Each finding is the number of a line, the name of the kind of finding, and a text.
+# For each finding of `lint`: the line number, the name of the kind of finding, and a text.
 Odd: TypeAlias = Iterator[tuple[int, str, str]]
 
 PURPOSES = tuple(USAGE)
@@ -121,11 +122,11 @@ def _not_read(path: str, dictionary: bytes) -> str:
 
 
 def _on_label(line: int, field: str, pairs: Iterable[tuple[str, str]], labels: Labels) -> Odd:
-    """Yield a mistake for the first label without an effect in a line, if the line has one.
+    """Yield a mistake for the first label in a line that has no effect, if there is one.
 
-    A label, such as "train-ai", has no effect if it belongs to the other field, or if its value is
-    not valid. A label that neither field has is a mistake only if the line has no known label.
-    Otherwise the label may come from a later draft.
+    A label, such as "train-ai", has no effect if only the other field defines it, or if its value
+    is not valid. A label that neither field defines may come from a later draft. So it is a mistake
+    only if the line contains no label that a field defines.
 
     Args:
         line: the number of the line.
@@ -134,7 +135,8 @@ def _on_label(line: int, field: str, pairs: Iterable[tuple[str, str]], labels: L
         labels: the labels of the field, each with its valid values.
     """
     stated = {key: value for key, value in pairs if key}
-    checked = stated.keys() & _LABELS or stated.keys()  # If no label is known, all are checked.
+    # Unknown labels are checked only if the line has no known label.
+    checked = stated.keys() & _LABELS or stated.keys()
     for key, value in stated.items():
         if key in checked and value not in labels.get(key, ()):
             words = ", ".join(f"{label}={'|'.join(values)}" for label, values in labels.items())
@@ -168,7 +170,7 @@ def _on_silent_groups(robotstxt: RobotsTxt, stating: Collection[str]) -> Odd:
 
 
 def word_on(purpose: str, stated: Preferences) -> str:
-    """Return whether `stated` grants `purpose`: "granted", "refused" or "unsaid"."""
+    """Return the preference for `purpose` in `stated`: "granted", "refused" or "unsaid"."""
     return {True: GRANTED, False: REFUSED}.get(getattr(stated, purpose.replace("-", "_")), UNSAID)
 
 
@@ -197,8 +199,8 @@ class PreferenceCheck:
     Args:
         crawler: Scrapy's crawler, for its stats.
         purposes: the purposes of the crawl.
-        refuses: whether a request is forbidden if the site refuses one of the purposes. If not, the
-            refusal is only noted.
+        refuses: whether a request is forbidden if the site refuses one of the purposes. If this is
+            False, the refusal is only noted.
     """
 
     def __init__(self, crawler: Crawler, purposes: tuple[str, ...], *, refuses: bool) -> None:
@@ -242,8 +244,8 @@ class PreferenceCheck:
         The result is put into `request.meta`, and counted for each purpose.
 
         Returns:
-            A verdict if the headers refuse a purpose, and the spider must not get the response;
-            else None.
+            A verdict that keeps the response from the spider if the headers refuse a purpose and
+            refusals forbid requests; else None.
         """
         stated = self._stated.pop(request, None)
         if stated is None:

@@ -42,15 +42,15 @@ Directives: TypeAlias = "dict[str, bool | str]"
 
 EVERYONE = "robots"  # A meta tag with this name is for all crawlers.
 
-# At most this many characters are read of all `X-Robots-Tag` headers of a page together, and at
-# most this many of all its robots meta tags together. Twisted's client does not accept a longer
-# header line.
+# All `X-Robots-Tag` headers of a page together are read up to this number of characters. The same
+# limit applies to all robots meta tags of a page together. Twisted's client does not accept a
+# longer header line.
 MOST_BYTES = 16 * 1024
-# At most this many directives of one page are kept. The directives that Google defines are kept in
-# any case.
+# At most this many directives of one page are kept. The directives that Google defines are always
+# kept.
 MOST_NAMES = 100
 
-# These directives have no effect, because they state what applies anyway.
+# These directives have no effect, because they state the default.
 _SAY_NOTHING = frozenset({"all", "index", "follow"})
 _WORDS = frozenset(
     """
@@ -73,8 +73,8 @@ _NOT_TO_FOLLOW = frozenset({"nofollow", "ugc", "sponsored"})
 MOST_HEAD_BYTES = 64 * 1024
 MOST_TAGS = 100  # At most this many robots meta tags of a page are read.
 _STEP = 8 * 1024  # The parser gets this many bytes of a page at a time.
-# A meta tag counts only if all elements around it are of these kinds. A meta tag in a template, for
-# example, does not count.
+# A meta tag is read only if all elements that contain it are of these kinds. A meta tag in a
+# template, for example, is not read.
 _HOLD_TAGS = frozenset({"html", "head", "noscript"})
 
 
@@ -98,10 +98,10 @@ def in_meta_tags(contents: Iterable[str], directives: Directives) -> Directives:
     """Add the directives of a page's robots meta tags to `directives`, and return `directives`.
 
     `contents` are the values of the attribute `content` of the meta tags. If a directive has
-    different values, the more restrictive one counts.
+    different values, the more restrictive value is kept.
     """
-    # A date may contain one comma, as in "wed, 25 jun 2031". Two commas separate the contents, so
-    # that a date at the end of a content does not take the beginning of the next content.
+    # A date such as "wed, 25 jun 2031" may contain one comma. So two commas are put between the
+    # contents. Otherwise the content after a date could be read as a part of the date.
     joined = ",,".join(contents)
     for _, name, text in _statements(joined[:MOST_BYTES], addressed=False):
         _add(directives, name, text)
@@ -126,7 +126,8 @@ def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]
 
     Args:
         text: directives with commas between them.
-        addressed: whether the text is a header, in which directives may follow "token:".
+        addressed: whether the text is a header. In a header, the product token of a crawler and a
+            colon may come before directives.
     """
     addressee = ""
     pieces = iter(text.lower().split(","))
@@ -135,7 +136,8 @@ def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]
         while addressed and colon and name not in _VALUED and _WORD.match(name):
             addressee = name
             name, colon, value = (part.strip() for part in value.partition(":"))
-        # A date such as "wed, 25 jun 2031 15:00:00 gmt" contains a comma, so it is in two pieces.
+        # A date such as "wed, 25 jun 2031 15:00:00 gmt" contains a comma. So it was cut into
+        # two pieces.
         if name == _UNTIL and value[:3] in _DAYS:
             value = f"{value},{next(pieces, '')}"
         if not colon or name in _VALUED:
@@ -238,11 +240,11 @@ def _contents(start: bytes, names: Collection[str]) -> Iterator[str]:
 
 
 def links_not_to_follow(response: TextResponse, *, whole_page: bool = False) -> set[str]:
-    """Return the URLs, without fragments, of the links that a page asks not to follow.
+    """Return the URLs of the links that a page asks not to follow, without fragments.
 
-    If several links lead to the same URL, and one of them may be followed, the URL is left out. The
-    set contains each URL in two forms: as in the page, and in canonical form, because a
-    `LinkExtractor(canonicalize=True)` makes requests from the canonical form.
+    A page may have several links to one URL. If one of these links may be followed, the URL is left
+    out. All other URLs are returned in two forms: the form that a request gives them, and the
+    canonical form, which a `LinkExtractor(canonicalize=True)` gives them.
 
     Args:
         response: the page.

@@ -56,7 +56,7 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
         if not settings.page_rules:
             raise NotConfigured
         self._identity = CrawlerIdentity(crawler, settings.asked_as)
-        # The result of `links_not_to_follow` for each page.
+        # For each page, the result of `links_not_to_follow`.
         self._links_not_to_follow: WeakKeyDictionary[Response, set[str]] = WeakKeyDictionary()
         self._drop = frozenset(map(str.lower, settings.page_rules_drop))
         for word in sorted(self._drop - KNOWN):
@@ -76,7 +76,7 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
         identity = identity_of(self.crawler) or self._identity
         directives = directives_of(response, identity.tokens(request))
         request.meta[PAGE_RULES] = directives = at_time(time.time(), directives)
-        # Directives that are not known are not counted, because there may be any number of them.
+        # Only known directives are counted, because there may be any number of unknown directives.
         for name in KNOWN & directives.keys():
             self.crawler.stats.inc_value(f"gbot_robots/page_rules/{name}")
 

@@ -4,8 +4,9 @@ At the end of the crawl, the extension writes a summary to the log and, if `GBOT
 set, an HTML page to a file. Handlers of the plugin's signals count what the extension reports.
 
 The page is a single file, so it works without a network. All text from outside, such as a URL, is
-escaped, and the content security policy of the page allows only its own script. Whether the page
-can be written is checked when the crawl starts, so that a wrong path does not cost hours of work.
+escaped, and the content security policy of the page allows only its own script. When the crawl
+starts, the extension checks whether the page can be written, so that a wrong path is noticed at
+once.
 If a process ends while it writes the page, the page of the last crawl stays.
 """
 
@@ -47,7 +48,7 @@ _OFF = '<p class="off">This crawl did not obey robots.txt: ROBOTSTXT_OBEY is Fal
 # and is never replaced.
 _TITLE = b"<title>robots.txt in the crawl of "
 _IS_START = "is_start_request"  # The meta key with which Scrapy marks start requests.
-# A request with one of these meta keys was counted already when it was scheduled the first time.
+# A request with one of these meta keys was scheduled before, and was counted then.
 _COUNTED = frozenset({"redirect_times", "retry_times", RETURNED})
 _HEAD_BYTES = 1_024  # The title is looked for in this many bytes at the beginning of a file.
 
@@ -129,7 +130,7 @@ class StartRequests:
 
     def _count(self, request: Request) -> None:
         meta = request.meta
-        # Redirects, retries and requests that went back to the scheduler are counted already.
+        # Redirects, retries and requests that went back to the scheduler were counted before.
         if _IS_START in meta and _COUNTED.isdisjoint(meta):
             self._scheduled += 1
 
@@ -141,8 +142,8 @@ class StartRequests:
     def _look_at(self, request: Request) -> None:
         if _IS_START in request.meta and not self._came:
             self._came = True
-            # This handler must not disconnect itself while its signal is sent, because the next
-            # handler of the signal would then be left out.
+            # If a handler disconnects itself while its signal is sent, the next handler is left
+            # out. So this handler is disconnected a moment later.
             call_later(0, self._disconnect)
 
     def _disconnect(self) -> None:

@@ -7,7 +7,7 @@ If this crawl has fetched the robots.txt, the line also contains the headers of 
 response. So a reader of the record does not need the storage.
 
 A thread writes each line as soon as the crawl has the answer. If the file is compressed, each line
-is compressed by itself, so the lines can be read even if the process is killed. If a line can be
+is compressed separately, so the lines can be read even if the process is killed. If a line can be
 written only in part, for example on a full disk, the part is removed, so that later lines can be
 read. The log then warns once, and the crawl goes on.
 Source: https://jsonlines.org.
@@ -159,12 +159,12 @@ class RobotsRecord:
         }
 
     def _decided(self, answer: CachedAnswer, copy: Copy | None) -> None:
-        """Write a line on a new answer, unless the last line on its origin has the same content."""
+        """Write a line for a new answer, unless it would repeat the last line for the origin."""
         origin = answer.origin
         headers = self._headers.pop(origin, {})
         if copy is None and answer.state is State.FULL_DISALLOW and origin in self._kept:
-            # The robots.txt is unreachable. An earlier line on the origin contains more than this
-            # answer.
+            # The robots.txt is unreachable now, so a new line would contain less than the earlier
+            # line for the origin.
             return
         record = record_of(answer, copy)
         if answer.source is Source.FETCHED:  # This process fetched the robots.txt.
@@ -178,7 +178,7 @@ class RobotsRecord:
         try:
             await self._thread.run(self._write, record)
         except (OSError, ValueError) as error:  # ValueError means that no file can have this name.
-            self._kept.pop(origin, None)  # The next answer for the origin is written in any case.
+            self._kept.pop(origin, None)  # So the next answer is written, even if it is the same.
             self._crawler.stats.inc_value("gbot_robots/record/errors")
             if not self._has_failed:
                 self._has_failed = True

@@ -32,9 +32,9 @@ _BY_A_RULE = "by a rule of the robots.txt"
 _MOST = 5  # The summary names at most 5 rules and at most 5 unreachable robots.txt files.
 _IN_STATE = {State.RULES: "with rules"}
 _MEANS = "GBOT_ROBOTS_ACCESS_DENIED decides what that means"
-# The summary counts responses that are not a robots.txt of the site. The words for them depend on
-# the kind of response. A response without a file (of the kind NONE) is counted only if it denies
-# access to the robots.txt.
+# The summary counts the responses that servers sent in place of a robots.txt. It has a text for
+# each kind of response. A response of the kind NONE, such as a 404, is counted only if it
+# denies access to the robots.txt.
 _NO_ROBOTS_TXT = {
     Kind.NONE: f"by HTTP {', '.join(map(str, REFUSALS))}; {_MEANS}",
     Kind.WALL: f"of bot walls, not of the sites; {_MEANS}",
@@ -51,7 +51,7 @@ class ForbiddingRule(NamedTuple):
     group: str | None
 
     def __str__(self) -> str:
-        """Return the rule and its place, in one line."""
+        """Return a text with the rule, the URL of its robots.txt, and the line number."""
         return f'"{self.rule}" in {self.origin.robots_url} (line {self.rule.line})'
 
 
@@ -81,11 +81,11 @@ class CrawlCounts:
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.forbidden = 0
-        # For each origin, the fields of an `OriginRow`, as a plain tuple. The garbage collector
-        # visits a plain tuple of texts once, but an `OriginRow` each time it runs. The answers
-        # themselves are not kept, because they contain all rules.
+        # For each origin, the fields of an `OriginRow` as a plain tuple. Each time the garbage
+        # collector runs, it visits every `OriginRow`, but it visits a plain tuple of texts only
+        # once. Whole answers are not kept here, because they contain all rules.
         self.origins: dict[Origin, tuple[str | int | None, ...]] = {}
-        # These count forbidden requests: by origin, by rule, and by reason.
+        # The number of forbidden requests for each origin, for each rule, and for each reason.
         self.forbidding: Tally[Origin] = Tally()
         self.rules: Tally[ForbiddingRule] = Tally()
         self.reasons: Tally[str] = Tally(_MOST_REASONS)
@@ -107,7 +107,7 @@ class CrawlCounts:
         instead = ""
         cause = None
         if copy is not None:
-            # A response without a file (NONE) is mentioned only if it denies access to the file.
+            # A response of the kind NONE, such as a 404, is mentioned only if it denies access.
             if copy.kind is not Kind.NONE or copy.status in REFUSALS:
                 instead = _NO_ROBOTS_TXT.get(copy.kind, "")
             if copy.url != answer.origin.robots_url:
@@ -130,7 +130,7 @@ class CrawlCounts:
         if rule is not None:
             reason = _BY_A_RULE
         self.reasons.add(reason)
-        # Without an origin or with an override, no robots.txt has forbidden the request.
+        # If the request has no origin, or if an override has decided, no robots.txt forbade it.
         if origin is None or verdict.override is not None:
             return
         self.forbidding.add(origin, request.url)
