@@ -197,8 +197,8 @@ class SitemapFeed:
 
         The requests are scheduled only if the spider needs the sitemaps of this robots.txt
         (`_is_for_the_spider`), and if the plugin schedules sitemaps in this crawl at all
-        (`is_open`). If only the second condition is false, the stat `not_fed` counts the sitemaps
-        that are not in the spider's `sitemap_urls`.
+        (`is_open`). If the spider needs them but `is_open` is False, the stat `not_fed` counts the
+        sitemaps that are not in the spider's `sitemap_urls`.
         """
         is_for_the_spider = self._is_for_the_spider(origin, request)
         is_fed = is_for_the_spider and self.is_open

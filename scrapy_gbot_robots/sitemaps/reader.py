@@ -94,9 +94,9 @@ _DATE = re.compile(
 # "lastmod", "alternate" (a list of URLs) and the names of other elements, if the file has them.
 SitemapEntry: TypeAlias = dict[str, Any]
 Entries: TypeAlias = Iterator[SitemapEntry | None]
-# The elements that a format of sitemaps defines. The keys are the elements that are entries, such
-# as "item". Each value assigns keys of `SitemapEntry` to the child elements of the entry, for
-# example {"link": "loc"}.
+# For one format of sitemaps, this maps the name of each element that is an entry, such as "item",
+# to another mapping. The other mapping maps the names of its child elements to keys of
+# `SitemapEntry`, for example {"link": "loc"}.
 Kinds: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
@@ -200,7 +200,7 @@ class SitemapReader:
         """Yield the entries, and None when the caller should let the reactor run.
 
         The root element determines the format. If the file does not begin with markup, it is read
-        as a list of URLs. At the end, `trouble` is set.
+        as a list of URLs. After the last entry, `trouble` contains what is wrong with the file.
         """
         texts = _decoded(self._limited(_unpacked(self._body)))
         head = _COMMENT.sub("", next(texts, "")).removeprefix(_MARK).lstrip()
@@ -343,10 +343,10 @@ class SitemapReader:
             self._entry.close_child(tag.text)
 
     def _plain_entries(self, markup: Markup) -> Entries:
-        """Yield the entries at the current position, until an entry is not a *plain entry*.
+        """Yield the entries at the current position. Stop at the first that is not a *plain entry*.
 
-        A plain entry has the usual form, so a pattern can read it. If a plain entry is broken,
-        yield None.
+        A plain entry has the usual form, so regular expressions can read it. For a plain entry
+        without a URL, yield None.
         """
         text = markup.text
         while start := _PLAIN_START.match(text, markup.at):

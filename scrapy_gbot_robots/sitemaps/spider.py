@@ -525,7 +525,7 @@ class RobotsSitemapSpider(SitemapSpider):
         return self._guess(**{**guess, "guessed": guessed})
 
     def _sitemap_failed(self, failure: Any) -> Iterator[Request]:
-        """Record the error as the fate of a sitemap, and return the request for the next guess."""
+        """Record why a sitemap could not be fetched, and return the request for the next guess."""
         request = failure.request
         fate = f"could not be fetched: {failure.value}"
         if "lead" in request.cb_kwargs:

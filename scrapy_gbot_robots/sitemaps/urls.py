@@ -93,7 +93,7 @@ class Skipped(ValueError):  # noqa: N818  The name shows what became of the URL.
 
     Args:
         stat: the name of the stat that counts the URL, without `gbot_robots/sitemaps/`; for example
-            "skipped/host". If a sitemap and not a robots.txt lists the URL, see `reason`.
+            "skipped/host". For a URL that a sitemap lists, another stat counts (see `reason`).
         url: the URL.
         rule: a description of the rule by which the URL is skipped. The default is `RULES[stat]`.
 
