@@ -17,9 +17,9 @@ from .output import Part, Terminal
 from .world import World
 
 _TITLES = ("crawler", "operator", "purpose", "may fetch it", "by")
-# If a crawler may not fetch the URL, the output adds one of these texts to its "no". The key of the
-# text is True if the operator states that the crawler always obeys robots.txt, False if the
-# operator states that the crawler may ignore it, and None if no statement is known.
+# If a crawler may not fetch the URL, the output shows "no" and one of these texts. The keys are
+# what the operator of the crawler states: True if the crawler always obeys robots.txt, False if it
+# may ignore robots.txt, and None if no statement is known.
 _DOUBTS = {
     True: "",
     False: ", but it may ignore that",

@@ -1,7 +1,7 @@
 """Run `scrapy robots audit --urls FILE`, which judges millions of URLs in constant memory.
 
-Each URL is judged by one robots.txt for all URLs, or by the robots.txt of its own host. With two
-versions of a robots.txt (`--diff`), the output contains only the URLs that the versions judge
+All URLs are judged by one robots.txt, or each URL is judged by the robots.txt of its own host. With
+two versions of a robots.txt (`--diff`), the output contains only the URLs that the versions judge
 differently.
 
 The package `bulk` reads the list of URLs, and judges them. This module defines the options, and
@@ -312,7 +312,7 @@ class _Audit:
             yield piece
 
     def _take_sitemaps(self, urls: Sequence[str], robots: Decisions) -> None:
-        """Record which of the sitemaps at `urls` are not allowed for a crawler.
+        """Count the sitemaps at `urls` that are not allowed for a crawler.
 
         `robots` is the decision for all sitemaps, or a decision for each origin. With two versions
         of the robots.txt, it is the decision of the new version.
@@ -383,7 +383,7 @@ class _Audit:
 
         Raises:
             BulkError: the output would lose a key of the row, because CSV has no column for it, or
-                because the name of a crawler in the JSON is the same as the key.
+                because the name of a crawler, as a key of the JSON, would replace it.
         """
         form, names = self._options.format, self._urls.names
         if form == "csv":  # CSV has columns only for the keys of the first row.

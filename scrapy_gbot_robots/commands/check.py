@@ -86,7 +86,7 @@ class Check(NamedTuple):
         robotstxt: the parsed robots.txt. It is empty if the rules of the robots.txt do not decide,
             for example because the robots.txt is unreachable.
         verdict: the verdict of the robots.txt alone.
-        decided: the verdict that counts in a crawl. It may differ from `verdict` if an override
+        decided: the verdict that a crawl would get. It may differ from `verdict` if an override
             applies to the site.
     """
 

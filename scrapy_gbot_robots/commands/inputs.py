@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from .sites import RobotsState
 
 STDIN = "-"
-# The greatest size of a robots.txt in a file, in bytes. A larger file is probably not a robots.txt,
-# so it is not read. By default, only the first 500 KiB of a robots.txt are parsed.
+# A file with more bytes is not read, because it is probably not a robots.txt. By default, only the
+# first 500 KiB of a robots.txt are parsed.
 MAX_BYTES = 64 * 2**20
 
 # The first bytes of files that cannot be a robots.txt: gzip, WARC and Parquet.

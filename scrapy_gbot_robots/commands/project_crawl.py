@@ -103,10 +103,9 @@ def world_of(settings: Settings, given: Words) -> World:
 def _settings_of(words: Words) -> Settings:
     """Return all settings for a run of the command.
 
-    Without a project, Scrapy's default settings are added. If the storage is then SQLite and no
-    setting contains its path, the storage becomes memory. The default path of the SQLite file may
-    be in the project around the working directory, and only `scrapy robots` may use the storage of
-    a project.
+    Without a project, Scrapy's default settings are added. If the storage is SQLite, but its path
+    is not set, the storage is changed to memory. Otherwise `gbot-robots` could use the file of a
+    project in the working directory, which only `scrapy robots` may do.
 
     Args:
         words: the settings of a project. Without a project, only the settings that the user has
@@ -306,8 +305,8 @@ class ProjectCrawl:
             fresh = True
         if fresh or entry is None or time.time() >= decide(entry, time.time(), policy).ask_at:
             entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
-            # A crawl takes a lease on an origin before it fetches the robots.txt, and releases the
-            # lease with this call. This method takes no lease, so the call only stores the entry.
+            # In other crawls, this call also releases the lease that they took before the fetch.
+            # This method has taken no lease, so the call only stores the entry.
             await self._storage.store_and_release(str(origin), entry)
             storage = None
         decision = decide(entry, time.time(), policy)

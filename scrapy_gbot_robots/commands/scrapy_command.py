@@ -16,7 +16,7 @@ from scrapy.commands import ScrapyCommand
 class RobotsCommand(ScrapyCommand):
     """The command `scrapy robots`. The entry point `scrapy.commands` names this class."""
 
-    # Scrapy need not make a crawler process, because a sub-command that needs one makes it itself.
+    # Scrapy does not have to make a crawler process. A sub-command that runs a crawl makes its own.
     requires_crawler_process = False
 
     def syntax(self) -> str:

@@ -2,9 +2,9 @@
 
 The first sitemap is a file or a URL. If it is a file, the sitemaps that it lists may be files in
 the same folder, as in the output of a site generator. For example, if it lists
-`https://a.example/maps/1.xml`, the file `maps/1.xml` in the folder of the first file is read, or if
-that does not exist, the file `1.xml`. If neither exists, the sitemap is fetched, which needs
-Scrapy. Each sitemap is read as in a crawl, with the same limits.
+`https://a.example/maps/1.xml`, the file `maps/1.xml` in this folder is read. If this file does not
+exist, the file `1.xml` is read. If neither file exists, the sitemap is fetched, which needs Scrapy.
+The limits of a crawl apply to each sitemap.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class SitemapList:
         return False
 
     async def pieces(self, files: RobotsFiles | None) -> AsyncIterator[list[Row]]:
-        """Yield the URLs of the pages as rows, some at a time.
+        """Yield the URLs of the pages as rows, in portions.
 
         Args:
             files: the object that fetches sitemaps for which there is no file. If it is None, these

@@ -1,7 +1,7 @@
 """Describe the state of a site's robots.txt for programs and for people, and judge URLs by it.
 
-`project_crawl` gets the state by a look-up, and `cache` from the storage. Only these two modules
-import this module at run time. So it is not loaded if a sub-command only reads files.
+`project_crawl` looks the robots.txt up, and `cache` reads it from the storage. Only these two
+modules import this module at run time, so it is not loaded if a sub-command only reads files.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
 
 
 def _note_misspelt(expectations: Iterable[Expectation], where: str, err: Terminal) -> None:
-    """Write a note for the first line with each name that is probably a misspelt known crawler."""
+    """Write a note for each name that is probably the misspelt name of a known crawler."""
     lines: dict[str, int] = {}
     for expectation in expectations:
         if expectation.named_user_agent is not None:

@@ -1,9 +1,9 @@
 """Define the class `World`, from which a sub-command gets its settings and files.
 
-A world also has the name of the crawler for which URLs are judged. The class `World` is for runs
-outside a Scrapy project, which have only the settings of `-s`. The module `project_crawl` has a
-subclass for runs in a project. It also fetches files and opens storages. Because `project_crawl`
-imports Scrapy, it is imported only when it is needed.
+A `World` also contains the name of the crawler for which URLs are judged. The class itself is for
+runs outside a Scrapy project, with only the settings that the user gives with `-s`. The module
+`project_crawl` defines a subclass for runs in a project, fetches files, and opens storages. Because
+`project_crawl` imports Scrapy, it is imported only when it is needed.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class SitemapSkipped(CommandError):  # noqa: N818  The name shows what became of
 
 
 class RobotsFiles(Protocol):
-    """An object that fetches robots.txt files and sitemaps. `World.run` passes it to `work`."""
+    """Fetches robots.txt files and sitemaps. `World.run` passes this object to `work`."""
 
     async def states_of(
         self, origins: Collection[Origin], *, fresh: bool = False

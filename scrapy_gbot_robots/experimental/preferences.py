@@ -244,8 +244,8 @@ class PreferenceCheck:
         The result is put into `request.meta`, and counted for each purpose.
 
         Returns:
-            A verdict that keeps the response from the spider if the headers refuse a purpose and
-            refusals forbid requests; else None.
+            A verdict if the headers refuse a purpose and `refuses` is True; else None. After a
+            verdict, the spider must not get the response.
         """
         stated = self._stated.pop(request, None)
         if stated is None:

@@ -2,9 +2,9 @@
 
 The page rules, or *directives*, are in the headers, meta tags and links of a page (directives.py).
 
-From a request, Scrapy cannot tell whether a callback has made it from a link. So a request is
-dropped if its URL is the URL of a link on the page, and the page or this link has "nofollow". All
-other requests pass.
+A request does not show whether a callback has made it from a link. So a request is dropped if the
+page has a link with the same URL, and "nofollow" applies to the page or this link. All other
+requests pass.
 
 If the setting `GBOT_ROBOTS_PAGE_RULES_DROP` lists a directive of the page, the items from the page
 are dropped. This happens here and not in a pipeline, because a pipeline does not get the page.

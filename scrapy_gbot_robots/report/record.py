@@ -207,8 +207,8 @@ class RobotsRecord:
     def _opened(self) -> io.FileIO:
         """Create the file of the record, and return it.
 
-        If a file with its name exists, that file belongs to another process or an earlier crawl.
-        The name of the new file then ends with a number, as in `record-2.jsonl`.
+        A file with this name may exist already, from another process or an earlier crawl. The name
+        of the new file then ends with a number, as in `record-2.jsonl`.
         """
         spider: Any = self._crawler.spider
         wanted = record_named(self._path, spider.name, datetime.now(timezone.utc))

@@ -24,8 +24,9 @@ from ..sitemaps.discovery import skipped_by_rule
 
 MOST_ORIGINS = 50_000  # Facts about at most this many origins are kept, in about 500 bytes each.
 
-# At most this many different reasons are counted. Without a bound there could be any number of
-# them, because a reason may contain the text of an error.
+# A reason may contain the text of an error, so without this bound the number of reasons could grow
+# forever.
+
 _MOST_REASONS = 1_000
 _BY_A_RULE = "by a rule of the robots.txt"
 
