@@ -191,7 +191,7 @@ class _Audit:
 
     Attributes:
         has_disallowed: whether a URL or sitemap is not allowed for one of the crawlers. If there
-            are two versions of the robots.txt, the new one decides.
+            are two versions of the robots.txt, this is about the new version.
     """
 
     def __init__(
@@ -278,7 +278,7 @@ class _Audit:
         """Look up the robots.txt of each origin in `urls`, and return a decision for each origin.
 
         The files are looked up as in a crawl. If an override replaces the robots.txt of an origin,
-        this robots.txt is not looked up.
+        the file is not looked up, and the result contains no decision for the origin.
         """
         overrides, now = self._judge.overrides, self._judge.now
         to_look_up: list[Origin] = []
@@ -402,7 +402,8 @@ class _Audit:
     def _write(self, cells: Sequence[Any]) -> None:
         if self._options.format == "csv":
             line = io.StringIO()
-            # The CSV writer ends a line with \r\n. So it quotes cells that contain \r or \n.
+            # Because the CSV writer ends its lines with \r\n, it quotes cells that contain \r or
+            # \n.
             csv.writer(line).writerow(map(self._cell, cells))
             self._out.write(line.getvalue().removesuffix("\r\n") + "\n")
         else:

@@ -16,8 +16,8 @@ from typing import Any
 from ..core.urls import shown
 from .output import Terminal
 
-FINE = 0  # All URLs are allowed, or a file has no mistakes, or nothing has changed, for example.
-FOUND = 1  # A URL is disallowed, or a mistake or a change was found, for example.
+FINE = 0  # For example, all URLs are allowed, or a file has no mistakes.
+FOUND = 1  # For example, a URL is disallowed, or a mistake or a change was found.
 FAILED = 2  # The arguments are wrong, or something could not be read or fetched.
 
 # As in a shell, each of the following exit statuses is 128 plus the number of a signal.

@@ -168,8 +168,7 @@ def run_in_crawl(words: Words, work: Callable[[RobotsFiles], Awaitable[_T]]) -> 
     terminated_by: list[int] = []
 
     async def errand(crawler: Crawler) -> None:
-        # Scrapy handles Ctrl-C and SIGTERM with the same function. To tell them apart when the
-        # crawl has ended, `note_and_end` takes note of a SIGTERM.
+        # So `note_and_end` notes a SIGTERM, and the two can be told apart when the crawl has ended.
         end_crawl: Any = signal.getsignal(signal.SIGTERM)
 
         def note_and_end(number: int, frame: object) -> None:
@@ -295,7 +294,7 @@ class ProjectCrawl:
         """Look up the robots.txt of `origin` in the storage, and return its state.
 
         The file is fetched and stored if `fresh` is True, if the storage has no entry for `origin`,
-        or if the entry is too old.
+        or if the entry is incomplete or too old.
         """
         policy = self._settings.policy
         entry = await self._storage.get(str(origin))
@@ -305,8 +304,8 @@ class ProjectCrawl:
             fresh = True
         if fresh or entry is None or time.time() >= decide(entry, time.time(), policy).ask_at:
             entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
-            # In other crawls, this call also releases the lease that they took before the fetch.
-            # This method has taken no lease, so the call only stores the entry.
+            # In other crawls, this call also releases the lease that was taken before the fetch.
+            # This method takes no lease, so the call only stores the entry.
             await self._storage.store_and_release(str(origin), entry)
             storage = None
         decision = decide(entry, time.time(), policy)

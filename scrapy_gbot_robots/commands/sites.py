@@ -20,8 +20,8 @@ from ..policy.outages import REFUSALS, Copy, Decision, Entry, Kind, State, span
 from ..policy.overrides import Override
 from ..policy.verdicts import judge_url
 
-# The name of the fact about the next fetch. It mentions a crawl, because the command itself does
-# not fetch the file again.
+# The output shows the time of the next fetch under this name, which mentions a crawl, because the
+# command does not fetch the file itself.
 NEXT_FETCH = "a crawl fetches it again"
 _PROXY_LOGIN = 407
 
@@ -105,7 +105,7 @@ class RobotsState(NamedTuple):
     def verdicts(
         self, url: str, crawler: UserAgent, robotstxt: RobotsTxt
     ) -> tuple[Verdict, Verdict]:
-        """Return the verdict of the robots.txt alone, and the verdict that counts in a crawl.
+        """Return the verdict of the robots.txt alone, and the verdict that a crawl would get.
 
         They may differ if an override applies to the site. `robotstxt` must be the result of
         parsing `self.rules`.

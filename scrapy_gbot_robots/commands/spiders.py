@@ -35,7 +35,7 @@ def without_add_on(modules: Iterable[str]) -> Iterator[str]:
 
 def _tree_of(path: Path) -> ast.Module:
     """Return the syntax tree of a file that contains "ADDONS"; an empty tree for other files."""
-    # If the file cannot be read or parsed, Scrapy reports this when it imports the file.
+    # If the file cannot be read or parsed, Scrapy reports the error when it imports the file.
     with suppress(OSError, SyntaxError, ValueError, RecursionError):
         source = path.read_bytes()
         if b"ADDONS" in source:
@@ -86,8 +86,8 @@ def _value_of(settings: object, name: str) -> ast.expr | None:
 def _may_be_ours(key: ast.expr | None) -> bool:
     """Return whether a key in the syntax tree of a dict may be the add-on.
 
-    For a part such as `**other` in the dict, `key` is None. One of the keys of `other`, which are
-    not known, may be the add-on.
+    For a part such as `**other` in the dict, `key` is None. The keys of `other` are unknown, and
+    one of them may be the add-on.
     """
     if isinstance(key, ast.Constant):
         return key.value in _ADD_ON

@@ -33,7 +33,9 @@ _OWN_NAMES = ("ROBOTSTXT_USER_AGENT", "USER_AGENT")
 
 
 class RobotsFile:
-    """A robots.txt in a file. In contrast to a site's robots.txt, its rules always decide.
+    """A robots.txt in a file.
+
+    Its rules always decide, while a whole site may be allowed or disallowed without rules.
 
     Args:
         where: the path of the file; "-" for standard input.
@@ -108,8 +110,8 @@ class World:
     """Gives a sub-command its settings and files, outside a Scrapy project.
 
     Attributes:
-        words: the settings of `-s` by name, with their values as text. In a subclass, all settings
-            of a Scrapy project.
+        words: the settings that the user has given with `-s`: a dict from names to texts. In the
+            subclass for projects, all settings of the project.
     """
 
     def __init__(self, words: Words) -> None:

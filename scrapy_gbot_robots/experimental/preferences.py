@@ -160,7 +160,7 @@ def _on_silent_groups(robotstxt: RobotsTxt, stating: Collection[str]) -> Odd:
         if name in stating or is_policy(name):
             continue
         rules = chain.from_iterable(groups[number].rules for number in numbers)
-        if closing_rule(rules) is None:  # The crawler may fetch something.
+        if closing_rule(rules) is None:  # The crawler may fetch some of the pages.
             line = groups[numbers[0]].user_agents[name]
             text = f'the preferences of "*" do not count for "{name}"; repeat them in its own group'
             yield line, "preferences not repeated", text
@@ -182,7 +182,7 @@ def refusal(
     Args:
         purposes: the purposes of the crawl.
         stated: the preferences of the site.
-        who: the source of the preferences in words. The reason of the verdict begins with it.
+        who: words for the source of the preferences. The reason of the verdict begins with them.
     """
     refused = [purpose for purpose in purposes if word_on(purpose, stated) == REFUSED]
     if not refused:
@@ -239,7 +239,7 @@ class PreferenceCheck:
             self._stated[request] = NOTHING_SAID
 
     def after(self, request: Request, response: Response) -> Verdict | None:
-        """Combine the preferences in the headers of `response` with those that `before` has noted.
+        """Combine the preferences in the headers with the preferences that `before` has noted.
 
         The result is put into `request.meta`, and counted for each purpose.
 

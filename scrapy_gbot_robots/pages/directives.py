@@ -16,7 +16,7 @@ A link is the `href` of an `a` or `area` element, resolved against the base URL 
 Scrapy's link extractors. The URLs of requests and links are compared in the form that Scrapy gives
 them, without their fragments.
 Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications", and
-Google's page on qualifying links. Where a head ends, libxml2 decides by the rules of HTML.
+Google's page on qualifying links. libxml2 finds the end of a head by the rules of HTML.
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
         request = response.request
         if request is None:
             return
-        # The request was checked against a robots.txt for a user agent. The directives for the same
-        # user agent are read.
+        # Read the directives for the same user agent for which the request was checked against a
+        # robots.txt.
         identity = identity_of(self.crawler) or self._identity
         directives = directives_of(response, identity.tokens(request))
         request.meta[PAGE_RULES] = directives = at_time(time.time(), directives)

@@ -6,8 +6,7 @@ set, an HTML page to a file. Handlers of the plugin's signals count what the ext
 The page is a single file, so it works without a network. All text from outside, such as a URL, is
 escaped, and the content security policy of the page allows only its own script. When the crawl
 starts, the extension checks whether the page can be written, so that a wrong path is noticed at
-once.
-If a process ends while it writes the page, the page of the last crawl stays.
+once. If the process ends while it writes the page, the page of the last crawl is not changed.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ _HEAD_BYTES = 1_024  # The title is looked for in this many bytes at the beginni
 
 
 class RobotsReport:
-    """The extension that logs the summary at INFO, and writes the page of `GBOT_ROBOTS_REPORT`."""
+    """Logs the summary at INFO, and writes the HTML page to the path in `GBOT_ROBOTS_REPORT`."""
 
     def __init__(self, crawler: Crawler) -> None:
         refuse_as_add_on(type(self), crawler)

@@ -1,10 +1,11 @@
 """Writes the record of a crawl (`GBOT_ROBOTS_RECORD`), which is a file of JSON Lines.
 
 The record has a line for each answer of the crawl. An *answer* is what the crawl decides for an
-origin after a look-up of the robots.txt: its rules apply, or all URLs are allowed, or none are. The
-line contains the answer and the robots.txt on which it is based, or the reason why there is none.
-If this crawl has fetched the robots.txt, the line also contains the headers of the request and the
-response. So a reader of the record does not need the storage.
+origin after a look-up of the robots.txt. The answer is that the rules of the robots.txt apply, that
+all URLs are allowed, or that none are. The line contains the answer and the robots.txt on which it
+is based, or the reason why there is none. If this crawl has fetched the robots.txt, the line also
+contains the headers of the request and the response. So a reader of the record does not need the
+storage.
 
 A thread writes each line as soon as the crawl has the answer. If the file is compressed, each line
 is compressed separately, so the lines can be read even if the process is killed. If a line can be
@@ -43,8 +44,8 @@ from ..policy.outages import Copy, State, date_of
 from ..settings import GbotSettings, record_named
 from ..signals import robotstxt_served
 
-# The last line of an origin is kept in memory, so that the same line is not written again. At most
-# this many lines are kept, in about 300 bytes each.
+# The last lines of at most this many origins are kept in memory, so that the same line is not
+# written again. Each line takes about 300 bytes of memory.
 _MOST_ORIGINS = 100_000
 # The headers of at most this many fetches are in memory, until the crawl has the answers.
 _MOST_WAITING = 100
@@ -178,7 +179,7 @@ class RobotsRecord:
         try:
             await self._thread.run(self._write, record)
         except (OSError, ValueError) as error:  # ValueError means that no file can have this name.
-            self._kept.pop(origin, None)  # So the next answer is written, even if it is the same.
+            self._kept.pop(origin, None)  # Otherwise the same answer would not be written later.
             self._crawler.stats.inc_value("gbot_robots/record/errors")
             if not self._has_failed:
                 self._has_failed = True
@@ -207,8 +208,8 @@ class RobotsRecord:
     def _opened(self) -> io.FileIO:
         """Create the file of the record, and return it.
 
-        A file with this name may exist already, from another process or an earlier crawl. The name
-        of the new file then ends with a number, as in `record-2.jsonl`.
+        If another process or an earlier crawl has written a file with the same name, the name of
+        the new file ends with a number, as in `record-2.jsonl`.
         """
         spider: Any = self._crawler.spider
         wanted = record_named(self._path, spider.name, datetime.now(timezone.utc))

@@ -184,7 +184,7 @@ class CrawlCounts:
             yield f"unreachable: {len(unreachable) - _MOST:,} more"
 
     def _left_lines(self) -> Iterator[str]:
-        """Yield lines about the requests that still waited for a robots.txt at the end."""
+        """Yield lines about requests that still waited for a robots.txt when the crawl closed."""
         if self.waiting:
             requests = plural(self.waiting, "request")
             yield f"the crawl ended while {requests} still waited for a robots.txt"
