@@ -4,9 +4,10 @@ The requests of a crawl wait for their robots.txt in the *room* (room.py). In th
 and its requests are a *site*. The requests of a site that use the same download slot of Scrapy are
 a *line*. A line is *ready* if its first request may go on.
 
-The next request comes from the slot with the fewest requests under way. Slots without a ready line
-and busy slots are left out. Slots with equally few requests under way take turns. Within the slot,
-the ready line with the most urgent request comes first. Lines with equally urgent requests take
+To choose the next request, `ReadyLines.take` first chooses a slot: the one with the fewest requests
+that are being downloaded, or are on their way to the downloader. Busy slots and slots without a
+ready line are left out. Slots with equally few requests take turns. Then `take` chooses the ready
+line of this slot whose first request is the most urgent. Lines with equally urgent requests take
 turns.
 """
 
@@ -36,9 +37,10 @@ from ..meta import SITEMAP
 AHEAD_SECS = 1.0
 NEVER = float("inf")  # a time that never comes
 _MOST_LOOKED_AT = 1000  # At most this many slots are compared to find one request.
-# To find another way to a robots.txt, about this many of the requests that wait are compared.
+# If a request for a robots.txt has failed, the next one may use another proxy. To find this proxy,
+# about this many of the waiting requests are compared.
 _MOST_ASKERS = 64
-_MOST_WAYS = 64  # At most this many ways of a site that have failed are in memory.
+_MOST_WAYS = 64  # At most this many items are in `Site.failed_ways`.
 _TOO_MANY_REQUESTS = 429
 _T = TypeVar("_T")
 
@@ -57,14 +59,14 @@ class QueuedRequest(NamedTuple):
 
 
 class Standing(Enum):
-    """What the requests of a site wait for, if they have to wait."""
+    """The standing of a site, which shows what its requests wait for."""
 
     OPEN = "they go on while the answer of the site is good"
     ASKED = "they wait for a look-up, which is running or still queued"
     LATE = "they wait for a look-up that has been running for more than a second"
     UNREACHABLE = "the robots.txt is unreachable, so they wait for a better answer"
 
-    # Each change of a standing looks up two counts by this hash, and the hash of `Enum` is slow.
+    # Members are often used as keys of a dict, and the hash function of `Enum` is slow.
     __hash__ = object.__hash__
 
 
@@ -73,62 +75,71 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     """One origin that has requests in the room, or that the room will look up again.
 
     A site is a dict of its lines. Each key has two parts: the download slot, and whether the
-    requests of the line have come back from the middleware to wait. All requests that the room lets
-    go on without a robots.txt are in one site, whose origin is None.
+    requests of the line have come back from the middleware to wait. Some requests go on without a
+    robots.txt. All of them are in one site, whose origin is None.
 
-    The standing of a site follows from its answer, and from how a better answer is sought: the site
-    is queued for a look-up (`queued_rank`), or is being looked up (`asked_at`), or is due later,
-    when the room seeks an answer again (`due_at`). `Room._settle` updates the standing after each
-    change. The table shows all states, and what ends each of them. The next state is after a colon.
+    The room looks up a robots.txt to get an answer for its origin. This look-up of a site is in one
+    of four stages:
 
-        sought       answer        standing     what ends the state
-        no           any           OPEN         a request has to wait: queued, looked up, due later
+    * none: the room needs no better answer now.
+    * queued: the site waits for its turn (`queued_rank`).
+    * running: the look-up has begun (`asked_at`).
+    * due later: the room will seek a better answer at a certain time (`due_at`).
+
+    The stage and the answer determine the standing of the site, and together they are its state.
+    `Room._settle` updates the standing. The table shows all states, and the events that end them.
+    The stages or standings that may follow an event are after its colon.
+
+        look-up      answer        standing     what ends the state
+        none         any           OPEN         a request has to wait: queued, running, due later
                                                 no request is left: the room forgets the site
-        queued       unfit         ASKED        its turn, or a waiter: looked up, due later, OPEN
-        looked up    unfit         ASKED        an answer; or a second: LATE
-        looked up    unfit         LATE         an answer
-        due later    may recover   UNREACHABLE  the time: queued, looked up, due later, OPEN
-        queued       may recover   UNREACHABLE  its turn, or a waiter: looked up, due later, OPEN
-        looked up    may recover   UNREACHABLE  an answer
+        queued       unusable      ASKED        its turn, or a waiter: running, due later, OPEN
+        running      unusable      ASKED        an answer: due later, OPEN
+                                                a second has passed: LATE
+        running      unusable      LATE         an answer: due later, OPEN
+        due later    may recover   UNREACHABLE  the time has come: queued, running, due later, OPEN
+        queued       may recover   UNREACHABLE  its turn, or a waiter: running, due later, OPEN
+        running      may recover   UNREACHABLE  an answer: due later, OPEN
 
-    An answer is unfit if it is missing or out of date, or if it lacks the rules for the user agent
-    of a waiter. A waiter is a request that waits in the downloader (`Waiter`). The origin of an
-    answer may recover (`Room._may_recover`) if the answer bars everything for now (`bars_for_now`),
-    and requests still wait for a better one. They do not if the crawl's own code has dropped the
-    request for the robots.txt, or if the origin is dead or gone.
+    A waiter is a request that waits in the downloader (`Waiter`). An answer is unusable if it is
+    missing or out of date, or if it lacks the rules for the user agent of a waiter.
 
-    When its turn or its time has come, the room first takes a good answer from memory, if there is
-    one. If no request waits by then, the site is OPEN. An answer, from memory or from a look-up,
-    makes the site due later if the origin may recover. Otherwise the site is OPEN. But if a request
-    cannot use the answer, the room seeks another one at once.
+    "May recover" means that the answer bars everything for now (`bars_for_now`), and that requests
+    wait for a better answer (`Room._may_recover`). Requests do not wait for a better answer if the
+    crawl's own code has dropped the request for the robots.txt, or if the origin is dead or gone
+    (patience.py).
 
-    Requests may also leave an UNREACHABLE site while its state stays the same. They leave in
-    portions, and are forbidden (patience.py). If the project's own code may exempt requests
-    (`Room.project_may_exempt`), each of them is let through once.
+    When the turn of a site or its time has come, the room first takes a good answer from memory, if
+    there is one. If no request waits any more, the site is OPEN. If a new answer may recover, the
+    site is due later. After any other answer, the site is OPEN. But if a request cannot use the
+    new answer, the room seeks another one at once.
+
+    While a site is UNREACHABLE, portions of its requests leave the room, and are forbidden
+    (patience.py). If the project's own code may exempt requests (`Room.project_may_exempt`), each
+    request leaves the room once, so that this code sees the request.
     """
 
     origin: Origin | None
     answer: CachedAnswer | None = None  # The last answer that the room took. It may be out of date.
     # Requests with numbers below this number were waiting when `answer` came.
     waited_before: int = 0
-    # If one of the next three attributes has a value, an answer is sought. At most one of them has
-    # a value. Times are on the monotonic clock.
-    queued_rank: int | None = None  # the rank with which the site queues for its look-up
-    asked_at: float = NEVER  # when its look-up began; NEVER if none is running
+    # The stage of the look-up. At most one of the next three attributes is set. None or NEVER means
+    # that the attribute is not set. Times are on the monotonic clock.
+    queued_rank: int | None = None  # the rank of the site in the queue for look-ups
+    asked_at: float = NEVER  # when the running look-up began
     due_at: float = NEVER  # when the room will seek an answer again
     # The user agents whose rules the next look-up reads (see `with_needed`).
     user_agents: tuple[UserAgent, ...] = ()
     waiters: tuple[Waiter, ...] = ()  # requests that wait in the downloader
-    # The ways, by proxy for example (`fetcher.way_of`), by which requests for the robots.txt have
-    # failed since the robots.txt is unreachable. The last failure is at the end. The second part of
-    # each pair is True if no response of the server came.
+    # The ways of requests for the robots.txt, for example their proxies (`fetcher.way_of`), that
+    # have failed since the robots.txt became unreachable. The way that failed last is at the end.
+    # The second part of each pair is True if the server sent no response.
     failed_ways: tuple[tuple[Way, bool], ...] = ()
-    # The number of requests in the lines of the site, and the standing of the site. `Occupancy`
-    # adds up these numbers for each standing.
-    size: int = 0
+    size: int = 0  # the number of requests in the lines of the site
     standing: Standing = Standing.OPEN
 
-    # Two sites are never equal.
+    # A dict has no hash, and compares its items. The room keeps sites in sets, so they are compared
+    # by their identity.
     __hash__ = object.__hash__  # type: ignore[assignment]
     __eq__ = object.__eq__
 
@@ -154,10 +165,10 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
         return min(firsts, key=attrgetter("rank")).request
 
     def note_way(self, answer: CachedAnswer) -> None:
-        """Record the way by which the request for the robots.txt has failed.
+        """Record in `failed_ways` by which way the request for the robots.txt has failed.
 
-        If it has not failed, all ways are forgotten. A 429 is not recorded, because a crawl should
-        not go around it by another proxy.
+        If the robots.txt is reachable, forget all ways. The status 429 (too many requests) is not
+        recorded, because a crawl should not evade this limit with another proxy.
         """
         if not answer.temporary:
             self.failed_ways = ()
@@ -168,12 +179,17 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
             self.failed_ways = tuple(ways.items())[-_MOST_WAYS:]
 
     def next_asker(self, most_urgent: Request, way_of: Callable[[Request], Way]) -> Request:
-        """Return the request from which the request for the robots.txt takes its proxy.
+        """Return the request whose proxy the next request for the robots.txt will use.
 
-        This is the most urgent request, unless requests for the robots.txt have failed by its way.
-        Then it is the most urgent request with another way. If all ways have failed, ways with a
-        response of a server come before ways without a response. Among equal ways, the one whose
-        last failure is the oldest comes first. Only some of the requests that wait are compared.
+        If no request for the robots.txt has failed yet, this is the most urgent request. Otherwise
+        it is the request with the best way. Ways are ranked in this order:
+
+        1. ways that have not failed
+        2. ways by which the server has sent a response, the oldest failure first
+        3. ways by which the server has sent no response, the oldest failure first
+
+        Among requests with the same way, the most urgent one is returned. If very many requests
+        wait, only some of them are compared.
 
         Args:
             most_urgent: the most urgent request.
@@ -193,7 +209,7 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     def _some_that_wait(self) -> list[Request]:
         """Return some of the requests that wait, the most urgent first.
 
-        These are the first ones, and those that came last.
+        These are the requests at the beginning and at the end of the lines.
         """
         waiters = [waiter.request for waiter in _ends(self.waiters, _MOST_ASKERS)]
         lines = _ends(self.unready_lines(), _MOST_ASKERS)
@@ -207,10 +223,13 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
 class Waiter:
     """A request that waits in the downloader.
 
-    There are three kinds of these requests. A request of the first kind did not come through the
-    scheduler. A request of the second kind has already gone back to the room once, and still has no
-    answer that it can use. A request of the third kind was handed out with an answer that lacks the
-    rules for its user agent. Requests of the last two kinds keep their places in the downloader.
+    Requests of these three kinds wait in the downloader:
+
+    1. requests that did not come through the scheduler
+    2. requests that have gone back to the room once, and still have no answer that they can use
+    3. requests that the room handed out with an answer that lacks the rules for their user agent
+
+    While requests of the kinds 2 and 3 wait, they count among Scrapy's CONCURRENT_REQUESTS.
     """
 
     request: Request

@@ -1,9 +1,9 @@
 """Decides how long requests wait for an unreachable robots.txt, and when its host is dead or gone.
 
-The room (room.py) holds the requests that wait, and asks this module about them. This module reads
-no clock and does not use Scrapy. The caller passes the time `now`, in seconds on the monotonic
-clock, and the answer of the origin, which is not changed. `Patience.note` takes any answer. The
-other functions take only answers of unreachable robots.txt files.
+The room (room.py) holds the requests that wait, and calls the methods of `Patience` to find out how
+long they wait. This module reads no clock and does not use Scrapy. The caller passes the time
+`now`, in seconds on the monotonic clock, and the answer for the origin. `Patience.note` takes any
+answer. The other methods take only answers of unreachable robots.txt files.
 
 Below, a *wait* is the time in GBOT_ROBOTS_UNREACHABLE_WAIT_SECS, and a *portion* is 64 requests of
 one origin.
@@ -13,13 +13,13 @@ one origin.
   later than two waits after the first failure, the portion is forbidden when one wait has passed.
   Look-ups that fail later forbid more portions, but at most one in each wait.
 * When the origin has been unreachable for five waits, it is *dead*. All its requests are forbidden.
-* An origin is *gone* after three failures in a row to find a server: the name of the host did not
-  resolve, or the connection was refused. Failures in earlier runs count, but the last failure must
-  be in this run: `Lookup` fetches the file again if it was not (`is_to_be_confirmed`). All requests
-  of the origin are forbidden. If our own network is down, however, all origins fail like this. So
-  if no server at all has answered since the first failure in this run, the origin is not gone
-  during the first two seconds after that failure. After this time, it is not gone while no server
-  is found for other origins either.
+* When no server of an origin was found three times in a row, the origin is *gone*. All its requests
+  are forbidden. "No server was found" means that the name of the host did not resolve, or that the
+  connection was refused. Failures in earlier runs count, but the last failure must be in this run.
+  If it was in an earlier run, `Lookup` fetches the file again (`is_to_be_confirmed`).
+* If our own network is down, no server is found for any origin. So if no server at all has answered
+  since the first failure of an origin in this run, the origin is not gone yet. It is gone at the
+  earliest two seconds after this failure, and only when no other origin fails in this way.
 
 Example, with a wait of 60 s: https://example.com fails at 0:00, and the crawl has 100 requests for
 it. The next look-up after 1:00 is at 1:05 and fails, so 64 requests are forbidden, and the other 36
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 GIVEN_UP = 64  # the number of requests in a portion
 DEAD_AFTER = 5  # After this many waits, an unreachable origin is dead.
 
-# If no server was found for one origin, the reason may be that our own network is down. Therefore,
-# for this time after that, no other origin is gone, unless a server has answered meanwhile.
+# If no server was found for one origin, our own network may be down. Until this time has passed, no
+# other origin is gone, unless some server has answered since the other origin first failed.
 _LATELY_SECS = 10.0
-# If no server has answered since the first failure of an origin in this run, the origin is not gone
-# before this time has passed. If our own network is down, other origins fail in this time. While
-# other origins fail, the room looks at the origin again at this interval.
+# If no server at all has answered since the first failure of an origin in this run, the origin is
+# not gone before this time has passed. If other origins fail in this time too, our own network is
+# probably down. As long as they fail, the room checks at this interval whether the origin is gone.
 _DOUBT_SECS = 2.0
-_SHORTEST_SECS = 0.1  # The room does not look at an origin again before this time has passed.
+_SHORTEST_SECS = 0.1  # The room waits at least this long before it looks at an origin again.
 _MOST_PORTIONS = 10_000  # The portions of at most this many origins are in memory.
 
 
@@ -103,8 +103,8 @@ class Patience:
     def gives_up(self, answer: CachedAnswer, now: float) -> bool:
         """Whether the next request that waits for the origin is forbidden.
 
-        It is forbidden if the origin is dead or gone. It is also forbidden if the wait is over, and
-        fewer than `GIVEN_UP` requests of the present portion were forbidden so far.
+        It is forbidden if the origin is dead or gone. After the first wait, it is also forbidden if
+        the present portion is not used up: fewer than `GIVEN_UP` of its requests were forbidden.
         """
         if self.is_first_wait(answer, now):
             return False
@@ -113,16 +113,15 @@ class Patience:
     def give_up(self, answer: CachedAnswer) -> None:
         """Count a request that is forbidden as a part of the present portion of its origin.
 
-        The room calls this also for requests that never wait, and for requests of dead or gone
-        origins. So `left` may fall below 0. This does no harm, because the next portion sets `left`
-        anew.
+        The room also calls this method for requests that never wait, and for requests of dead or
+        gone origins. So `left` may be less than 0 until the next portion begins.
         """
         self._portions[answer.origin].left -= 1
 
     def is_first_wait(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether the requests of the origin must all wait, so that none of them is forbidden yet.
+        """Whether all requests of the origin wait, so that none of them is forbidden yet.
 
-        After that, `gives_up` decides. It lets a portion of the requests be forbidden at a time.
+        After this time, `gives_up` decides which requests are forbidden.
         """
         return now < self._decided_at(answer) and not self.is_over(answer, now)
 
@@ -147,17 +146,20 @@ class Patience:
     def look_again_at(self, answer: CachedAnswer, now: float) -> float:
         """Return the time at which the room should look again at an origin with waiting requests.
 
-        It is the first of three times: the robots.txt may be requested again; the wait is over; the
-        origin may be dead or gone.
+        It is the earliest of three times:
+
+        1. the time at which the robots.txt may be requested again
+        2. the time at which requests may be forbidden, because the wait is over
+        3. the time at which the origin may be dead or gone
         """
         at = min(answer.monotonic_ask_at, self._dead_at(answer))
         decided_at = self._decided_at(answer)
         if now < decided_at:
             at = min(at, decided_at)
         if _tries_without_server(answer) >= GONE_AFTER:
-            # The origin is gone, unless our own network is down. `is_gone` cannot tell this until
-            # `_DOUBT_SECS` have passed. While other origins fail too, the room looks at the origin
-            # again every `_DOUBT_SECS`.
+            # Either the origin is gone, or our own network is down. `is_gone` may need
+            # `_DOUBT_SECS` to find out which. If other origins fail too, it stays in doubt, and
+            # the room looks again after another `_DOUBT_SECS`.
             in_doubt_until = answer.since + _DOUBT_SECS
             if now >= in_doubt_until:
                 in_doubt_until = now + _DOUBT_SECS
@@ -165,10 +167,10 @@ class Patience:
         return max(at, now + _SHORTEST_SECS)
 
     def _decided_at(self, answer: CachedAnswer) -> float:
-        """Return the time from which on requests of the origin may be forbidden.
+        """Return the time from which requests of the origin may be forbidden.
 
-        This is the time of the first look-up after the wait. But if that look-up would come later
-        than after twice the wait, the result is the end of the wait.
+        This is the time of the first look-up after the end of the first wait. If that look-up would
+        come more than another wait later, return the end of the first wait.
         """
         end = answer.since + self._wait_secs
         if answer.monotonic_given_at < end <= answer.monotonic_ask_at <= end + self._wait_secs:

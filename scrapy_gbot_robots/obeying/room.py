@@ -16,22 +16,25 @@ The way of a request:
    room seeks an answer again.
 6. `next` takes the ready line whose turn it is, calls `_may_go` again, and hands out the first
    request of the line, with the answer of its site.
-7. The middleware judges the request by the answer in memory. If memory has no good answer, or only
-   one that bars (`CachedAnswer.bars_for_now`), it judges by the answer that was handed out with the
-   request. A request may be handed out without an answer, and turn out to need one. The request
-   then comes back once, with the mark `RETURNED`, and waits here. `put` does not call
-   `is_subject_to_robots` for it again, but the middleware does.
+7. The middleware allows or forbids the request by the answer in memory. If memory has no good
+   answer, or only one that bars everything for now (`CachedAnswer.bars_for_now`), the middleware
+   uses the answer that the room handed out with the request.
+8. The room may hand out a request without an answer, although the request needs one. The middleware
+   then sends the request back to the room, but only once, with the mark `RETURNED` in its meta. If
+   a request has this mark, `put` does not call `is_subject_to_robots` for it.
 
-`Site` (lines.py) lists the states of a site. Code that waits for the room or for a look-up goes on
-in a later turn of the event loop. So no method of the room is called while another one runs. There
-is one exception: when the crawl closes, `_answered` may be called, with None, before the method
-that ends or begins the look-up has returned. `_answered` then only notes that the look-up is over.
+The docstring of `Site` (lines.py) lists the states of a site.
 
-A request that did not come through the scheduler has no line. It waits in the downloader
-(`answer_in_place`) for the look-up of its site, as do two other kinds of requests (`Waiter`). The
-number of these requests is not limited. If their robots.txt is unreachable, a few of them wait
-until the first wait is over (`Patience.is_first_wait`), and then all of these few are forbidden.
-The others are forbidden as soon as no look-up of their site is in its first second.
+No method of the room is called while another one runs, because code that waits for the room or for
+a look-up goes on in a later turn of the event loop. There is one exception: when the crawl closes,
+a look-up may end before the method that begins or cancels it has returned. `_answered` is then
+called with None, and only notes that the look-up is over.
+
+Some requests wait in the downloader and not in a line (`answer_in_place`), for example those that
+did not come through the scheduler. `Waiter` lists all kinds of them. Their number is not limited.
+If their robots.txt is unreachable, a few of them wait until the first wait of their origin is over
+(`Patience.is_first_wait`), and are then forbidden. The others wait at most for the first second of
+a look-up, and are then forbidden.
 
 The room is in memory only. When the crawl closes, the front takes out all requests by `take_all`,
 and gives them back to the scheduler. But if the room takes the place of the scheduler's queue in
@@ -103,13 +106,13 @@ logger = logging.getLogger(__name__)
 
 
 class Room:
-    """The requests of one crawl that wait for a robots.txt, and those that are ready.
+    """Holds the requests of one crawl until their robots.txt is known, and hands them out.
 
     Args:
         crawler: the crawl.
         lookup: looks up the answers.
         identity: finds the user agent of a request.
-        is_subject: whether a robots.txt decides about a request.
+        is_subject: returns whether a request is subject to a robots.txt.
         wait_secs: how long requests wait for an unreachable robots.txt, in seconds. With 0 they do
             not wait.
 
@@ -180,21 +183,21 @@ class Room:
     def late_since(self) -> float:
         """The time at which the first of the late look-ups became late; infinity if none is late.
 
-        The time is on the monotonic clock. Late look-ups of unreachable sites count here, although
-        `Occupancy.late` does not count the requests of these sites. So they can only raise the
-        number of requests of late sites that the front may hold.
+        The time is on the monotonic clock. The earlier it is, the more requests of late sites the
+        front may hold. It may be the time of an unreachable site, although `Occupancy.late` does
+        not count the requests of unreachable sites.
         """
         for site in self._late:
             return site.asked_at + LATE_SECS
         return NEVER
 
-    # The decisions.
+    # The following methods decide whether a request may go on.
 
     def _may_go(self, line: SiteLine) -> bool:
         """Whether the first request of `line` may go on now.
 
-        The middleware judges the request by the answer in memory. If that one is missing or bars,
-        it judges by the answer of the site, which is handed out with the request.
+        This depends on the answer of the site, which the room hands out with the request. The
+        middleware uses this answer if memory has none, or only one that bars everything for now.
         """
         site = line.site
         if site.origin is None:
@@ -204,13 +207,13 @@ class Room:
             return False
         first = line[0]
         if answer.bars_for_now and self._waits_in_line(answer, first.request):
-            # The request should wait. But the room may hand it out once without an answer, so that
-            # the project's own middlewares can exempt it.
+            # The request should wait. But if the project's own code may exempt it, the room hands
+            # it out once without an answer, so that this code sees it.
             return self.project_may_exempt and not line.has_returned
         now = time.time()  # An answer is good until a time in seconds since the epoch.
         if answer.is_good(now):
             return True
-        # The sign of `order` tells only which request goes first (`QueuedRequest`).
+        # Without its sign, `order` is the number of the request (`QueuedRequest`).
         has_waited = abs(first.order) < site.waited_before and not answer.bars_for_now
         return has_waited and now < answer.given_at + SERVED_SECS
 
@@ -223,7 +226,7 @@ class Room:
         is_waited_for = answer.is_waited_for(request)
         return is_waited_for and not self._patience.gives_up(answer, time.monotonic())
 
-    # The methods for the front.
+    # The front calls the following methods.
 
     def put(self, request: Request, *, is_start: bool = False, step: int = 1) -> None:
         """Take in `request`. Requests with a higher priority go first.
@@ -306,17 +309,17 @@ class Room:
     def _lines(self) -> list[SiteLine]:
         return [*chain.from_iterable(site.values() for site in self._sites.values())]
 
-    # The methods for the middleware.
+    # The middleware calls the following method.
 
     async def answer_in_place(
         self, origin: Origin, user_agent: UserAgent, request: Request, *, keeps_place: bool
     ) -> CachedAnswer | None:
-        """Wait in the downloader, and return the answer for `request`; None if the crawl closes.
+        """Let `request` wait in the downloader, and return its answer; None if the crawl closes.
 
-        While a request that did not come through the scheduler waits, its place among
-        CONCURRENT_REQUESTS is free for another request, because many such requests would stop the
-        crawl. A request from the scheduler keeps its place (`keeps_place`), because another request
-        could have that place when this one goes on.
+        Scrapy downloads at most CONCURRENT_REQUESTS requests at a time. If `keeps_place` is False,
+        `request` does not count as one of them while it waits, so that many waiting requests do not
+        stop the crawl. Requests from the scheduler keep their places, because otherwise more
+        than CONCURRENT_REQUESTS would be downloaded when they go on.
         """
         if self._lookup.is_closing:
             return None
@@ -340,7 +343,7 @@ class Room:
             self.in_place.discard(waiter)
             self._held_in_place.discard(waiter)
 
-    # The states of the sites.
+    # The following methods update the states of sites.
 
     def _place(self, line: SiteLine) -> None:
         """Make `line` ready if its first request may go on; otherwise let it wait at its site.
@@ -360,7 +363,7 @@ class Room:
         """Update the lines and the standing of `site`.
 
         Call this after each change of the site's answer, of its `waiters`, or of how an answer is
-        sought, unless the crawl is closing. (A comment in `put` tells why `put` need not.)
+        sought, unless the crawl is closing. (A comment in `put` explains an exception.)
 
         Requests that need not wait are released. If other requests wait, and no answer for them is
         sought, this method seeks one. Then it updates the standing of the site. It forgets the site
@@ -415,11 +418,11 @@ class Room:
                 wake(waiter.ended, site.answer)
 
     def _has_answer(self, waiter: Waiter, site: Site) -> bool:
-        """Whether the answer of `site` may be used for a request in the downloader.
+        """Whether a request in the downloader may use the answer of `site`.
 
-        If a look-up has just begun, a better answer is likely to come soon, so the request waits
-        for this answer. If the robots.txt is unreachable, and the next answer will not come soon,
-        an answer that is out of date is used, too.
+        It may not in the first second of a look-up, because a better answer is likely to come soon.
+        After that, it may use even an answer that is out of date, if the robots.txt was unreachable
+        and a better answer is still sought.
         """
         answer = site.answer
         if answer is None or site in self._young or not answer.knows(waiter.user_agent):
@@ -429,11 +432,11 @@ class Room:
         return site.is_sought and answer.is_waited_for(waiter.request)
 
     def _waits_in_place(self, waiter: Waiter, site: Site) -> bool:
-        """Whether a request in the downloader waits for a better answer than its site has.
+        """Whether a request in the downloader waits because its robots.txt is unreachable.
 
-        If the robots.txt is unreachable, the request waits only if it is one of the first such
-        requests, up to a quarter of CONCURRENT_REQUESTS, and until the first wait of its origin is
-        over. All other requests are forbidden. In a line, requests wait longer (`_waits_in_line`).
+        At most a quarter of CONCURRENT_REQUESTS requests wait here for this reason. They wait until
+        the first wait of their origin is over (patience.py). All other requests whose robots.txt is
+        unreachable are forbidden. In a line, requests may wait longer (`_waits_in_line`).
         """
         answer = site.answer
         if answer is None or not answer.is_waited_for(waiter.request):
@@ -443,7 +446,7 @@ class Room:
         held = self._held_in_place
         return waiter in held or len(held) < self._most_held_in_place
 
-    # Lines.
+    # The following methods hand out requests, and take them out of their lines.
 
     def _next_ready(self) -> Request | None:
         while (line := self.ready.take()) is not None:
@@ -492,7 +495,7 @@ class Room:
         if not (site.size or site.waiters or site.is_sought):
             self._sites.pop(site.origin, None)
 
-    # Look-ups.
+    # The following methods begin and end look-ups.
 
     def _need(self, site: Site, user_agent: UserAgent) -> None:
         """Let the next look-up of `site`, or the running one, read the rules of `user_agent`."""
@@ -596,9 +599,9 @@ class Room:
     def _take(self, site: Site, answer: CachedAnswer) -> None:
         """Make `answer` the answer of `site`. After that, the caller must call `_settle`.
 
-        If requests wait for a better answer, set the time at which the room looks again (`due_at`).
-        In this method, `site.standing` is still the standing before this answer, because `_settle`
-        comes later. It shows whether requests have waited for the answer.
+        If requests wait for a better answer, set the time at which the room seeks one (`due_at`).
+        This method does not update `site.standing`, because the old standing shows whether requests
+        have waited for `answer`.
         """
         now = time.monotonic()
         site.answer = answer
@@ -618,7 +621,7 @@ class Room:
         elif ends_a_wait and self._patience.is_gone(answer, now):
             self._crawler.stats.inc_value("gbot_robots/origins/gone")
 
-    # The clock.
+    # The following methods handle the ticks of the clock, and responses of servers.
 
     def _tick(self) -> None:
         """Do what is due, or close the room if the crawl is closing.
