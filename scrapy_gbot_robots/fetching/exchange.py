@@ -6,12 +6,15 @@ An `Outcome` (policy/outcome.py) is what a fetch means for the crawl: `Fetched` 
 The table `_NAMES` assigns a `Failure`, such as `Failure.DNS`, to each exception that a download
 handler may raise. It contains the names of the exceptions, because the classes belong to several
 libraries (Twisted, OpenSSL, aiohttp, httpx), and some of these may not be installed. An exception
-that is not in the table becomes `Failure.OTHER`.
+that is not in the table becomes `Failure.OTHER`. `Failure.NO_FILES` is recognised by the number of
+the operating system's error, whatever the exception is.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import re
 import time
 from ast import literal_eval
@@ -140,6 +143,10 @@ _NO_IPV6 = (
 # (RFC 7301 3.2). It comes only from Scrapy's HTTP/2 handler, because all other handlers also
 # offer HTTP/1.1.
 _NO_PROTOCOL = "no application protocol"
+# The errors of the operating system if a process, or the whole machine, has too many open files.
+# Sockets count as files.
+_TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
+_TOO_MANY_TEXTS = tuple(map(os.strerror, _TOO_MANY_FILES))
 # The failures that happen before a connection is made. If a request with a proxy ends in one of
 # them, the download handler could not connect to the proxy.
 _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
@@ -560,8 +567,9 @@ def _failure_in(meanings: Sequence[Failure]) -> Failure:
             failure first. It is not empty.
     """
     first = meanings[0]
-    if Failure.PROXY in meanings:
-        return Failure.PROXY
+    for decisive in (Failure.NO_FILES, Failure.PROXY):
+        if decisive in meanings:
+            return decisive
     # If a connection is refused, some handlers raise the same exception as for a server that
     # accepts the connection and then closes it or sends a TLS alert. For such a server, the
     # exception's `__cause__` has a more specific meaning.
@@ -585,7 +593,7 @@ def error_of(failure: Failure | None, why: str) -> Exception | None:
 
 
 def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
-    """Yield the failures that `_NAMES` assigns to an exception and its causes.
+    """Yield `Failure.NO_FILES` and the failures in `_NAMES` for an exception and its causes.
 
     The most specific failure comes first.
 
@@ -593,6 +601,7 @@ def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
     `reasons`. The failures for the items of this list come first. Then follow the failure for the
     exception itself and the failure for its cause. Each item of `reasons` is a
     `twisted.python.failure.Failure`, which may contain a text instead of an exception.
+    The `exceptions` of an `ExceptionGroup` come first, too.
 
     Args:
         error: the exception. For a text or None, nothing is yielded.
@@ -607,10 +616,11 @@ def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
         # Twisted's HTTP client raises a KeyError or ValueError if it cannot parse a response.
         if isinstance(value, (KeyError, ValueError)):
             yield Failure.INVALID
-    for cls in type(error).__mro__:
-        for name in (cls.__name__, f"{cls.__module__}.{cls.__name__}"):
-            if name in _FAILURES:
-                yield _FAILURES[name]
+    group = getattr(error, "exceptions", None)
+    if isinstance(group, tuple):
+        for value in group:
+            yield from _meanings(value, depth - 1)
+    yield from _own_meanings(error)
     cause = getattr(error, "__cause__", None)
     # The exceptions of httpcore2 have their cause in `__context__` and not in `__cause__`. But the
     # `__context__` of `error` itself may be an unrelated exception that was being handled when
@@ -618,3 +628,19 @@ def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
     if cause is None and depth < _MOST_CAUSES:
         cause = getattr(error, "__context__", None)
     yield from _meanings(cause, depth - 1)
+
+
+def _own_meanings(error: object) -> Iterator[Failure]:
+    """Yield the failures that describe an exception, without its causes."""
+    # Twisted's ConnectError is not an OSError. It has the number in the attribute `osError`.
+    if any(getattr(error, name, None) in _TOO_MANY_FILES for name in ("errno", "osError")):
+        yield Failure.NO_FILES
+    # Twisted's DNSLookupError contains the error of the operating system only in its message.
+    if isinstance(error, twisted_errors.DNSLookupError):
+        message = safe_str(error)
+        if any(text in message for text in _TOO_MANY_TEXTS):
+            yield Failure.NO_FILES
+    for cls in type(error).__mro__:
+        for name in (cls.__name__, f"{cls.__module__}.{cls.__name__}"):
+            if name in _FAILURES:
+                yield _FAILURES[name]

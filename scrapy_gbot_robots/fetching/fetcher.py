@@ -71,14 +71,29 @@ PRIORITY = 1000
 
 # At most MOST_UNDER_WAY robots.txt files are fetched at the same time. They do not count against
 # CONCURRENT_REQUESTS. Each fetch needs a socket, and the operating system limits the files and
-# sockets of a process (`ulimit -n`). So MOST_UNDER_WAY is a quarter of this limit, but at least
-# FEWEST_SOCKETS and at most MOST_SOCKETS. For example, it is 1,024 with a limit of 4,096. Windows
-# does not report its limit, so the number is FEWEST_SOCKETS there.
-FEWEST_SOCKETS = 256
+# sockets of a process (`ulimit -n`). So MOST_UNDER_WAY depends on this limit (`most_under_way`).
+FEWEST_SOCKETS = 8
 MOST_SOCKETS = 2048
-MOST_UNDER_WAY = min(
-    MOST_SOCKETS, max(FEWEST_SOCKETS, getattr(os, "sysconf", lambda _: 0)("SC_OPEN_MAX") // 4)
-)
+_USUAL_SOCKETS = 256
+
+
+def most_under_way(open_files: int) -> int:
+    """Return how many robots.txt files may be fetched at the same time.
+
+    The result is a quarter of `open_files`, but at least FEWEST_SOCKETS and at most MOST_SOCKETS.
+    The other three quarters are for pages and files. For example, the result is 64 with the limit
+    of macOS, which is 256, and 1,024 with a limit of 4,096.
+
+    Args:
+        open_files: the number of files and sockets that the process may open; 0 or -1 if it is not
+            known, as on Windows. The result is then _USUAL_SOCKETS.
+    """
+    if open_files <= 0:
+        return _USUAL_SOCKETS
+    return min(MOST_SOCKETS, max(FEWEST_SOCKETS, open_files // 4))
+
+
+MOST_UNDER_WAY = most_under_way(getattr(os, "sysconf", lambda _: 0)("SC_OPEN_MAX"))
 
 # If the body of a response has more bytes than this number, a thread decodes and parses it, because
 # that may take milliseconds.

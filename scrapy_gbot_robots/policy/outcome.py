@@ -93,6 +93,7 @@ class Failure(Enum):
     NO_HANDLER = "no download handler for this scheme"
     CANCELLED = "the fetch was cancelled"
     PROXY = "the proxy failed"
+    NO_FILES = "this process cannot open more files"
     REPLACED = "the download failed, and another middleware put a response in its place"
     # Other code in the project causes the next three failures. No request has reached a server.
     DROPPED = "another middleware dropped the request"
@@ -106,6 +107,9 @@ NO_SERVER = frozenset({Failure.DNS, Failure.REFUSED})
 # The crawl itself causes these failures, and it causes them again at each fetch. These failures
 # show nothing about the site.
 NOT_ASKED = frozenset({Failure.DROPPED, Failure.MIDDLEWARE, Failure.FETCHER, Failure.NO_HANDLER})
+# These failures show nothing about the site either, so other processes must not get them. The crawl
+# may be able to open files again a moment later, so requests wait after NO_FILES.
+_OF_THIS_PROCESS = NOT_ASKED | {Failure.NO_FILES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +256,7 @@ def is_for_this_process(outcome: Outcome) -> bool:
     the same site.
     """
     if isinstance(outcome, Unreachable):
-        return outcome.failure in NOT_ASKED
+        return outcome.failure in _OF_THIS_PROCESS
     return isinstance(outcome, Unavailable) and outcome.may_be_a_proxys
 
 

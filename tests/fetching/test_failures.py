@@ -1,5 +1,7 @@
 """What an exception of a download means: by its name, its reasons and its causes, whoever raised it."""
 
+import errno
+import os
 import ssl
 from typing import Any
 
@@ -41,6 +43,16 @@ def of_itself(error: BaseException) -> BaseException:
     """An error that names itself as its reason and as its cause."""
     error.reasons = [error]  # type: ignore[attr-defined]
     return with_cause(error, error)
+
+
+def group_of(*errors: BaseException) -> BaseException:
+    """A group of exceptions, as Python 3.11 and the package exceptiongroup know it."""
+    group = named("ExceptionGroup")()
+    group.exceptions = errors  # type: ignore[attr-defined]
+    return group
+
+
+REFUSED_BY_NEWER = named("DownloadConnectionRefusedError")
 
 
 class UnspeakableError(Exception):
@@ -87,6 +99,26 @@ class UnspeakableError(Exception):
     ),
     row("proxy-before-all", with_cause(TimeoutError(), named("ProxyError")()), Failure.PROXY),
     row("context-is-no-cause", in_context(named("Odd")(), TimeoutError()), Failure.OTHER),
+    row("no-files", twisted.ConnectBindError(errno.EMFILE, "x"), Failure.NO_FILES),  # type: ignore[no-untyped-call]
+    row("no-files-of-machine", twisted.ConnectError(errno.ENFILE, "x"), Failure.NO_FILES),  # type: ignore[no-untyped-call]
+    row(
+        "no-files-of-aiohttp",
+        with_cause(REFUSED_BY_NEWER("x"), named("ClientConnectorError", OSError)(errno.EMFILE, "")),
+        Failure.NO_FILES,
+    ),
+    row(
+        "no-files-of-httpx",
+        with_cause(
+            REFUSED_BY_NEWER("All connection attempts failed"),
+            with_cause(named("ConnectError")(), group_of(OSError(errno.EMFILE, "x"))),
+        ),
+        Failure.NO_FILES,
+    ),
+    row(
+        "no-files-for-names",
+        twisted.DNSLookupError(f"not found: {OSError(errno.EMFILE, os.strerror(errno.EMFILE))}"),
+        Failure.NO_FILES,
+    ),
     row("without-an-end", of_itself(named("ConnectionLost")()), Failure.RESET),
 )
 def test_exception_has_its_meaning(error: BaseException, failure: Failure) -> None:
@@ -101,7 +133,6 @@ NO_PROXY = f"the proxy failed (p.example:3128: the host name does not resolve: {
 REFUSED = twisted.ConnectionRefusedError(111, "Connection refused")  # type: ignore[no-untyped-call]
 NO_TUNNEL = "Could not open CONNECT tunnel: connection refused"
 BEHIND = {"proxy": "p.example:3128"}
-REFUSED_BY_NEWER = named("DownloadConnectionRefusedError")
 NO_HTTP2 = "the server has no HTTP/2, and this download handler has no other way"
 NO_TUNNEL_OF_HTTPX = named("DownloadConnectionRefusedError")("403 Forbidden")
 SLOW = TimeoutError("Getting http://a.example/robots.txt took longer than 30.0 seconds.")
@@ -117,6 +148,12 @@ SLOW = TimeoutError("Getting http://a.example/robots.txt took longer than 30.0 s
         {},
         "connection refused (An error occurred while connecting: 101: Network is unreachable.)",
         id="no-route",
+    ),
+    pytest.param(
+        twisted.ConnectBindError(24, "Too many open files"),  # type: ignore[no-untyped-call]
+        BEHIND,
+        "this process cannot open more files (Couldn't bind: 24: Too many open files.)",
+        id="no-files-for-a-proxy",
     ),
     row(
         "dropped-request",

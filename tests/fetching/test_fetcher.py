@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import gzip
 import logging
 import random
@@ -29,6 +30,7 @@ from scrapy_gbot_robots.answers.events import DECIDED
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.engine import LISTENER, Overhearing
 from scrapy_gbot_robots.fetching import exchange
+from scrapy_gbot_robots.fetching.fetcher import most_under_way
 from scrapy_gbot_robots.policy.decoding import decoded
 from scrapy_gbot_robots.policy.outcome import Failure
 
@@ -323,6 +325,20 @@ class ReasonsError(Exception):
     reasons: ClassVar = [TwistedFailure("Remote peer sent RST_STREAM", ValueError)]  # type: ignore[no-untyped-call]
 
 
+@table(
+    "open_files, most",
+    row("macos", 256, 64),
+    row("few", 20, 8),
+    row("usual", 1024, 256),
+    row("many", 4096, 1024),
+    row("very-many", 1_000_000, 2048),
+    row("unlimited", -1, 256),
+    row("windows", 0, 256),
+)
+def test_fetches_leave_most_of_the_open_files_to_pages(open_files: int, most: int) -> None:
+    assert most_under_way(open_files) == most
+
+
 class Raising(HTTP11DownloadHandler):
     """A download handler that raises one of its errors for each of the first requests for a robots.txt."""
 
@@ -353,6 +369,7 @@ async def test_exception_of_a_handler_or_middleware_is_a_network_failure_and_tri
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     errors = [ReasonsError(), CancelledError(), asyncio.CancelledError(), RuntimeError("x" * 9999)]
+    errors.append(OSError(errno.EMFILE, "Too many open files"))
     Raising.errors = [*errors]
     settings: dict[str, Any] = {
         "DOWNLOAD_HANDLERS": {"http": Raising},

@@ -373,6 +373,7 @@ def test_denial_that_may_be_a_proxys_counts_for_an_hour_at_most() -> None:
     "outcomes, tries",
     row("refused-once", (failed(Failure.REFUSED),), 1),
     row("refused-three-times", (failed(Failure.REFUSED),) * 3, 3),
+    row("no-files-three-times", (failed(Failure.NO_FILES),) * 3, 0),
     row("another-failure-before", (DOWN, failed(Failure.REFUSED)), 1),
     row("a-server-answered", (failed(Failure.REFUSED), DOWN), 0),
     row("redirected", (after_redirect(failed(Failure.REFUSED), "http://b.example/r.txt"),), 0),

@@ -187,6 +187,7 @@ def test_failure_of_a_proxy_names_it_if_it_is_known() -> None:
 
 def test_request_that_was_not_sent_counts_for_this_process_alone() -> None:
     assert is_for_this_process(failed(Failure.DROPPED))
+    assert is_for_this_process(failed(Failure.NO_FILES))
     assert not is_for_this_process(failed(Failure.DNS))
 
 
