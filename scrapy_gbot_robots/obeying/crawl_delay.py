@@ -5,8 +5,8 @@ does not define it.
 
 Scrapy deletes a slot that is not used, and the delay of the slot with it. Therefore, whenever a
 request reaches its slot, the delay of the slot is set again before the slot sends requests. If
-several origins use a slot, the longest crawl-delay of their robots.txt files applies. This delay
-still applies if the file that has it is fetched again and then has a shorter crawl-delay.
+several origins use a slot, the longest crawl-delay of their robots.txt files applies. If one of
+these files changes to a shorter crawl-delay during the crawl, the longer one still applies.
 
 Like any delay in Scrapy, a crawl-delay is the time between two requests that leave the slot. Two
 requests can arrive at the server in less time, because a busy process may send the first one late,
@@ -35,8 +35,8 @@ _SLOT = "download_slot"  # In request.meta, Scrapy stores the slot of a request 
 # 2.14 to 2.18 use the second name, and newer versions the first.
 _RANDOMNESS = ("jitter", "randomize_delay")
 
-# The delays of at most this many slots are stored. If the delay of a slot was removed for another
-# slot, the next request of the slot stores it again.
+# The crawl-delays of at most this many slots are stored. If there are more slots, the oldest delay
+# is removed, and the next request of its slot stores it again.
 _MOST_SLOTS = 10_000
 
 logger = logging.getLogger(__name__)
@@ -48,10 +48,10 @@ class CrawlDelays:
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
         self._longest_secs = settings.crawl_delay
-        # For each request that has not reached the downloader yet, its origin, and the crawl-delay
-        # in the robots.txt of the origin, in seconds; 0 if the file has none.
+        # The keys are requests that have not reached the downloader yet. Each value contains the
+        # origin, and the crawl-delay in its robots.txt, in seconds; 0 if the file has none.
         self._asked: WeakKeyDictionary[Request, tuple[Origin, float]] = WeakKeyDictionary()
-        # For each slot, by its key, the longest crawl-delay so far, in seconds.
+        # The longest crawl-delay of each slot so far, in seconds, by the key of the slot.
         self._secs: LocalCache[str, float] = LocalCache(_MOST_SLOTS)
         self._slots = DownloadSlots(crawler)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
@@ -69,22 +69,24 @@ class CrawlDelays:
     def note_delay(self, request: Request, answer: CachedAnswer, user_agent: UserAgent) -> None:
         """Note the crawl-delay in the rules of `answer` for `user_agent`.
 
-        The crawl-delay is applied when `request` reaches the downloader. The request then uses the
-        slot of its own host, unless the code of the user has chosen another slot. Without this
-        method, a redirected request would use the slot of the host that redirected it.
+        The crawl-delay is applied when `request` reaches the downloader.
+
+        Scrapy copies the slot of a request to a redirected request, even if the host is another
+        one. Therefore this method also removes the slot from the meta, unless the code of the user
+        has chosen it. The downloader then chooses the slot of the new host.
         """
         self._asked[request] = (answer.origin, answer.crawl_delay(user_agent) or 0.0)
         meta = request.meta
         if meta.get(_SLOT) in {None, meta.get(OWN_SLOT)}:
             meta.pop(_SLOT, None)
-            meta[OWN_SLOT] = ""  # The downloader will choose the slot.
+            meta[OWN_SLOT] = ""  # This means that the downloader will choose the slot.
 
     def _reached_downloader(self, request: Request) -> None:
         """Apply the crawl-delay that `note_delay` has noted, before the slot sends `request`.
 
-        If the downloader has chosen the slot, the key of the slot is stored in the meta. If a later
-        request has a copy of this meta, for example after a redirect, `note_delay` then notices
-        that the slot of the later request has still to be chosen.
+        If the downloader has chosen the slot, this method stores the key of the slot in the meta
+        (`OWN_SLOT`). Scrapy copies the meta to a redirected request. There `note_delay` sees from
+        this key that the user has not chosen the slot, and lets the downloader choose a new one.
         """
         key = request.meta[_SLOT]
         if OWN_SLOT in request.meta:

@@ -3,25 +3,24 @@
 The requests of a crawl wait for their robots.txt in the *room* (room.py). The *front* stands
 between the user's scheduler and Scrapy's engine. It puts the requests of the scheduler into the
 room, and gives the engine only requests that need not wait. The user's scheduler may be Scrapy's
-own or any other. The add-on makes a subclass of its class with the front, and sets `SCHEDULER` to
-this subclass.
+own or any other. The add-on makes a subclass of the scheduler's class and the front (`with_front`),
+and sets `SCHEDULER` to this subclass.
 
     engine  <---  front and room  <---  the user's scheduler (disk, Redis, ...)
 
 The front works in one of two ways:
 
-* With Scrapy's scheduler in a crawl without `JOBDIR`, the room takes the place of the scheduler's
-  queue in memory, if the queue is of Scrapy's classes. The scheduler puts each request into the
-  room after its duplicate filter has accepted the request. Requests leave the room in the order of
-  Scrapy's queue.
-* With any other scheduler or queue, or a queue on disk, requests stay in the scheduler until the
-  front takes them. First the engine gets the requests in the room that are ready. If there are
-  none, the front takes a request from the scheduler. If that request has to wait, the front puts it
-  into the room, and takes the next one. It does so for at most `PULL_SECS`. While the room holds
-  enough requests (`_holds_enough`), the front takes no more requests. So other processes get their
-  share of a shared queue, and requests in a queue on disk stay on disk. If the scheduler is not
-  Scrapy's, the front also takes a few requests ahead of time (`LOOK_AHEAD`). When the crawl closes,
-  the front gives the requests in the room back to the scheduler.
+1. The room replaces the queue in memory of Scrapy's scheduler. The scheduler puts each request into
+   the room after its duplicate filter has accepted the request. Requests leave the room in the
+   order of Scrapy's queue. The front works in this way if the crawl has no `JOBDIR`, and if the
+   classes of the scheduler and the queue are Scrapy's.
+2. In all other cases, requests stay in the scheduler until the front takes them. If the room has no
+   request for the engine, the front moves requests from the scheduler into the room until one of
+   them need not wait, but at most for `PULL_SECS`. It stops when the room holds enough requests
+   (`_holds_enough`). So the other processes get their share of a shared queue, and most requests of
+   a queue on disk stay on disk. If the scheduler is not Scrapy's, the front also takes a few
+   requests ahead of time (`LOOK_AHEAD`). When the crawl closes, the front gives the requests in the
+   room back to the scheduler.
 
 If the user's scheduler fails, for example because its Redis is down, the room keeps its requests,
 and the engine still gets those that are ready. The front calls the scheduler again after
@@ -54,32 +53,32 @@ from .room import Room
 from .subject import restore, returned
 
 MOST_HELD = 10_000  # The front takes no more requests while it holds this many.
-# Scrapy's queue on disk may be divided by download slot. If so, the front takes no more requests
-# while it holds this many requests of each slot that is in the queue.
+# Scrapy's queue on disk may be divided by download slot. The front then takes no more requests if
+# it holds this many requests for each slot in the queue.
 MOST_OF_A_SLOT = 100
 # A request in the room is usable if it can go on now, or probably soon. The front stops taking
 # requests from the scheduler when the room has enough usable requests: USABLE times
 # CONCURRENT_REQUESTS, or LOOK_AHEAD if LOOK_AHEAD is more.
 USABLE = 2
-# If the scheduler is not Scrapy's, the front holds this many requests, even if one of them can go
-# on now. So a process that downloads few requests at a time fetches the robots.txt of the next host
-# early. The number is small, because the queue may be shared with other processes, and because a
-# process that is killed loses the requests that it holds.
+# If the scheduler is not Scrapy's, the front takes requests until it holds this many, even if it
+# already has one that can go on. So the robots.txt of the next host is fetched early, even if the
+# crawl downloads few requests at a time. The number is small, because other processes may share the
+# queue, and because a process that is killed loses the requests that it holds.
 LOOK_AHEAD = 20
 # If an unreachable host recovers, all its requests in the room become usable at once. If the room
 # then holds more usable requests than SURPLUS times `_most_usable`, the front gives some of them
 # back to the scheduler.
 SURPLUS = 3
 # A site is late if the look-up of its robots.txt has been running for more than a second. The front
-# holds a limited number of requests of late sites. The limit doubles each time this interval has
-# passed.
+# takes no more requests if it holds too many requests of late sites. This limit is `_most_usable`
+# at first, and doubles after each interval of this length while a look-up stays late.
 DOUBLE_SECS = 0.5
 PULL_SECS = 0.01  # The front searches at most this long for a request that can go on.
-# If the scheduler fails, the front calls it again after this time, which is the interval of the
-# engine's heartbeat.
+# If the scheduler fails, the front calls it again after this time. Scrapy's engine, too, calls the
+# scheduler at least every five seconds.
 ASK_AGAIN_SECS = 5.0
 # When the crawl closes, the front gives its requests back to the scheduler. If the scheduler fails,
-# the front tries for this long to give back the other requests. The remaining ones are lost.
+# the front goes on with the other requests for this time. The requests that remain are lost.
 GIVE_BACK_SECS = 10.0
 
 logger = logging.getLogger(__name__)
@@ -105,7 +104,7 @@ class RoomAsQueue:
         return self._room.occupancy.size
 
     def push(self, request: Request) -> None:
-        """Put `request` into the room, at the place that it would have in `ScrapyPriorityQueue`.
+        """Put `request` into the room, in the order of Scrapy's `ScrapyPriorityQueue`.
 
         Among requests of equal priority, start requests go last.
         """
@@ -122,15 +121,15 @@ class RoomAsQueue:
 class Front:
     """The front, as a mixin for the user's scheduler class.
 
-    The front comes before the user's class in `__mro__`, so Scrapy's engine calls the methods of
-    the front.
+    In the subclass of both classes (`with_front`), the front comes before the user's class, so
+    Scrapy's engine calls the methods of the front.
     """
 
     _room: Room | None = None  # None if the crawl does not obey robots.txt, or is not open.
     _crawler: Any = None
-    # The front takes no more requests while it holds this many that can go on now or soon.
+    # The front takes no more requests while it holds this many usable requests (see `USABLE`).
     _most_usable = 0
-    _look_ahead = 0  # The front holds this many requests, even if one of them can go on.
+    _look_ahead = 0  # The front takes requests until it holds this many (see `LOOK_AHEAD`).
     # The download slots of the requests in Scrapy's queue on disk, if the queue is divided by slot.
     _slots_on_disk: Collection[str] = ()
     # After a failure, the time at which to call the scheduler again, on the monotonic clock.
@@ -139,7 +138,7 @@ class Front:
 
     @property
     def _theirs(self) -> Any:
-        """The scheduler with the methods of the user's class, without those of the front."""
+        """Access to the methods of the user's class, without those of the front."""
         return super()
 
     @classmethod
@@ -147,11 +146,11 @@ class Front:
         """Make a scheduler by the `from_crawler` of the user's class, and give it the front."""
         refuse_as_add_on(cls, crawler)
         scheduler = getattr(super(), "from_crawler", lambda _: cls())(crawler)
-        # In Scrapy, `isinstance` is true for any object that has the methods of a scheduler.
+        # `isinstance` would be True for any object that has the methods of a scheduler.
         if cls not in type(scheduler).__mro__:
-            # The user's `from_crawler` has made an object of another class than `cls`. The class of
-            # an object with `__slots__` cannot be changed, so it has no front, and its requests
-            # wait in the downloader.
+            # The user's `from_crawler` has made an object of a class without the front. The class
+            # of this object is changed to `cls`. If it cannot be changed, for example because of
+            # `__slots__`, the scheduler has no front, and its requests wait in the downloader.
             with suppress(TypeError):
                 scheduler.__class__ = cls
         return scheduler
@@ -172,17 +171,16 @@ class Front:
     def _connect(self, room: Room, settings: BaseSettings) -> None:
         """Connect `room` to the user's scheduler.
 
-        There are four cases. The second is the first way in the docstring of this module. The other
-        cases are the second way.
+        There are four cases. Only in the second case, the room replaces the scheduler's queue.
 
         1. The scheduler is not Scrapy's. The front takes requests ahead of time, and the room
-           compares the priorities of all requests, whatever their slots.
-        2. The scheduler is Scrapy's, and its queue is Scrapy's and in memory. The room takes the
-           place of the queue.
+           compares the priorities of all requests, even if they use different slots.
+        2. The scheduler is Scrapy's, and uses Scrapy's queue in memory. The room replaces the
+           queue.
         3. The scheduler is Scrapy's, and its queue is on disk. If the queue is divided by slot, the
            queue counts the requests in the room as active downloads of their slots.
-        4. The scheduler is Scrapy's, but its queue in memory, or its `next_request`, is not. The
-           front takes requests from the scheduler, and nothing else is connected.
+        4. The scheduler is Scrapy's, but the user has changed the class of its queue in memory, or
+           its `next_request`. The front only takes requests from the scheduler.
         """
         scheduler: Any = self
         room.keeps_crawl_open = True
@@ -211,8 +209,8 @@ class Front:
     def _holding(self) -> Room | None:
         """Return the room if the front has to move requests from the scheduler into the room.
 
-        Otherwise return None. This is the case if the room itself is the scheduler's queue in
-        memory. The queue is checked at each call, because a subclass may replace the queue.
+        Return None if the room itself is the scheduler's queue in memory, or if the crawl does not
+        obey robots.txt. The queue is checked at each call, because a subclass may replace it.
         """
         if isinstance(getattr(self, "mqs", None), RoomAsQueue):
             return None
@@ -241,8 +239,8 @@ class Front:
     def enqueue_request(self, request: Request) -> bool:
         """Schedule `request`; return whether it was accepted.
 
-        If the request was handed out before and comes back to wait, it goes into the room and not
-        into the user's scheduler, because the scheduler may fail now.
+        A request that the middleware sends back to wait goes directly into the room. The user's
+        scheduler does not get it, because the scheduler could fail.
         """
         room = self._holding()
         if room is not None and RETURNED in request.meta:
@@ -282,14 +280,14 @@ class Front:
     def _holds_enough(self, room: Room, ready: Request | None) -> bool:
         """Whether the front takes no more requests from the scheduler now.
 
-        The front may hold up to `MOST_HELD` requests of unreachable sites. Otherwise a few dead
-        hosts, whose requests are at the head of a first-in, first-out queue, would block the queue.
-        A site whose look-up is late may turn out to be unreachable. So the front may hold more and
-        more requests of late sites: twice as many each time `DOUBLE_SECS` have passed.
+        The limit for requests of unreachable sites is high (`MOST_HELD`). Otherwise the requests of
+        a few dead hosts could block a first-in, first-out queue. A site whose look-up is late may
+        turn out to be unreachable, so the limit for requests of late sites rises with time
+        (`DOUBLE_SECS`).
 
         Args:
             room: the room.
-            ready: a request that can go on and has left the room, or None.
+            ready: the request that the engine will get next, and that has left the room; or None.
         """
         most = MOST_HELD if ready is None else self._look_ahead
         if room.occupancy.size >= most:
@@ -312,8 +310,8 @@ class Front:
 
         Args:
             room: the room.
-            ready: a request that can go on and has left the room, or None. This request counts as
-                one that the front holds.
+            ready: the request that the engine will get next, and that has left the room; or None.
+                The front still holds this request.
 
         Raises:
             Exception: the scheduler has raised this exception, and the front holds no requests.
@@ -322,7 +320,7 @@ class Front:
         if holds_some and time.monotonic() < self._ask_at:
             return None
         try:
-            # If some schedulers have no request, their `next_request` waits until they have one.
+            # When some schedulers are empty, their `next_request` waits for a new request.
             if holds_some and not self._theirs.has_pending_requests():
                 return None
             request: Request | None = self._theirs.next_request()
@@ -352,7 +350,7 @@ class Front:
             stop_at = float("inf")
             in_memory = self._in_memory()
             for request in room.take_all():
-                # If the scheduler fails, each call may end only after a time-out.
+                # A scheduler that has failed may block until a time-out at each further call.
                 if time.monotonic() < stop_at and self._give_back(request):
                     given_back += 1
                     continue
@@ -381,8 +379,8 @@ class Front:
     def _in_memory(self) -> int:
         """How many requests are in the queue in memory of Scrapy's scheduler.
 
-        Without a JOBDIR, this queue has all requests. With a JOBDIR, it has those that cannot be
-        written to the disk. When the scheduler is closed, Scrapy loses them.
+        Without a JOBDIR, these are all requests of the scheduler. With a JOBDIR, they are the
+        requests that cannot be written to the disk. They are lost when the scheduler is closed.
         """
         scheduler: Any = self
         # A scheduler that is not Scrapy's has no such queue.
@@ -393,8 +391,8 @@ class Front:
     def _give_back_surplus(self, room: Room) -> None:
         """Give requests that can go on back to the scheduler.
 
-        The room keeps only `_most_usable` of these requests. If the scheduler fails, the other
-        requests stay in the room, too, and the scheduler is called again later.
+        The room keeps only `_most_usable` of these requests. If the scheduler fails, the room keeps
+        the other requests too, and the front calls the scheduler again after `ASK_AGAIN_SECS`.
         """
         for request in room.take_surplus(self._most_usable):
             if not self._give_back(request):
@@ -405,9 +403,9 @@ class Front:
     def _give_back(self, request: Request) -> bool:
         """Mark `request`, and give it back to the user's scheduler; return whether that worked.
 
-        The mark is the one that the middleware sets when it sends a request back to wait. When the
-        front takes the request again, or if the scheduler fails, the mark is removed. So the room
-        no longer knows whether the middleware had sent the request back before.
+        `returned` sets the mark. The middleware uses the same mark for a request that it sends back
+        to wait. The mark is removed when the front takes the request again, or if the scheduler
+        fails. After that, the middleware may send the request back once more.
         """
         try:
             self._theirs.enqueue_request(returned(request))

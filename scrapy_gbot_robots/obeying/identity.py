@@ -33,8 +33,8 @@ from .subject import is_subject
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-# At most this many headers that other middlewares have set are stored. The lists from which these
-# middlewares choose a header are shorter.
+# At most this many User-Agent headers that other middlewares have set are stored. A middleware like
+# that chooses from a list of headers, which is shorter.
 _MOST_HEADERS = 10_000
 _REMEDY = "Set ROBOTSTXT_USER_AGENT to your crawler's name"
 
@@ -109,9 +109,9 @@ class CrawlerIdentity:
 
     Args:
         crawler: the crawl.
-        asked_as: the user agent that `GBOT_ROBOTS_USER_AGENTS` names; None if this setting is not
-            set. Without this setting, `ROBOTSTXT_USER_AGENT` names the user agent of all requests.
-            Without either setting, the User-Agent header of each request names its user agent.
+        asked_as: the user agent in the setting `GBOT_ROBOTS_USER_AGENTS`; None if it is not set.
+            `user_agent` then uses the setting `ROBOTSTXT_USER_AGENT` or, if it is not set either,
+            the User-Agent header of each request.
     """
 
     def __init__(self, crawler: Crawler, asked_as: UserAgent | None) -> None:
@@ -126,9 +126,9 @@ class CrawlerIdentity:
         # The User-Agent header that Scrapy gives requests without one. It depends on the spider, so
         # it is None until it is needed.
         self._default: str | None = None
-        # Each key is a User-Agent header that a later middleware has set. The value is the header
-        # that the request had before. If a callback copies a changed header to a new request, the
-        # value names the user agent of the new request.
+        # A later middleware may change the User-Agent header of a request, and a callback may copy
+        # the changed header to a new request. The rules for the original header apply to the new
+        # request, too. Each key is a changed header, and its value is the original header.
         self._given: LocalCache[str, str] = LocalCache(_MOST_HEADERS)
         self._has_warned = False
         # Whether later middlewares may change the headers, so that `note` has to store them.
@@ -151,7 +151,7 @@ class CrawlerIdentity:
         return _agent_named(self._name_of(request))
 
     def of_crawl(self, spider: Spider) -> UserAgent:
-        """Return the user agent of those requests whose own header does not name another one."""
+        """Return the user agent of the requests that have no User-Agent header of their own."""
         if self._of_all is not None:
             return self._of_all
         return _agent_named(of_project(self._crawler.settings, spider).text)
@@ -202,7 +202,7 @@ class CrawlerIdentity:
     def compare(self, request: Request) -> None:
         """Warn once if a middleware has changed the user agent of `request` since `note` stored it.
 
-        The new header is stored, too, because a callback may copy it to a later request.
+        The new header is also stored (`_given`), because a callback may copy it to a new request.
         """
         name = request.meta.get(JUDGED_AS)
         header = user_agent_of(request)

@@ -33,7 +33,7 @@ from ..engine import DownloadSlots, in_progress
 from ..fetching.fetcher import Way
 from ..meta import SITEMAP
 
-# A slot with a delay may have as many requests in its queue as it sends in this time, in seconds.
+# If a slot has a delay, the room gives it only as many requests as it can send in this time.
 AHEAD_SECS = 1.0
 NEVER = float("inf")  # a time that never comes
 _MOST_LOOKED_AT = 1000  # At most this many slots are compared to find one request.
@@ -86,9 +86,9 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     * running: the look-up has begun (`asked_at`).
     * due later: the room will seek a better answer at a certain time (`due_at`).
 
-    The stage and the answer determine the standing of the site, and together they are its state.
-    `Room._settle` updates the standing. The table shows all states, and the events that end them.
-    The stages or standings that may follow an event are after its colon.
+    The standing of the site (`Standing`) depends on this stage and on the last answer.
+    `Room._settle` updates it. A row of the table shows a state, and the events that end the state.
+    After the colon are the stages or standings that may follow an event.
 
         look-up      answer        standing     what ends the state
         none         any           OPEN         a request has to wait: queued, running, due later
@@ -104,10 +104,10 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     A waiter is a request that waits in the downloader (`Waiter`). An answer is unusable if it is
     missing or out of date, or if it lacks the rules for the user agent of a waiter.
 
-    "May recover" means that the answer bars everything for now (`bars_for_now`), and that requests
-    wait for a better answer (`Room._may_recover`). Requests do not wait for a better answer if the
-    crawl's own code has dropped the request for the robots.txt, or if the origin is dead or gone
-    (patience.py).
+    "May recover" means that the answer forbids everything because the robots.txt is unreachable
+    (`bars_for_now`), and that requests wait for a better answer (`Room._may_recover`). Requests do
+    not wait if the crawl's own code has dropped the request for the robots.txt, or if the origin is
+    dead or gone (patience.py).
 
     When the turn of a site or its time has come, the room first takes a good answer from memory, if
     there is one. If no request waits any more, the site is OPEN. If a new answer may recover, the
@@ -209,7 +209,8 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     def _some_that_wait(self) -> list[Request]:
         """Return some of the requests that wait, the most urgent first.
 
-        These are the requests at the beginning and at the end of the lines.
+        If there are many, the result has those at the beginning and at the end of each line, and of
+        `waiters`.
         """
         waiters = [waiter.request for waiter in _ends(self.waiters, _MOST_ASKERS)]
         lines = _ends(self.unready_lines(), _MOST_ASKERS)
@@ -246,8 +247,8 @@ class SiteLine(list[QueuedRequest]):
     slot: str
     site: Site
     has_returned: bool  # Whether its requests have come back from the middleware to wait.
-    turn: int = 0  # its number among the ready lines; 0 if the line is not ready
-    turn_rank: int = 0  # the rank of its first request when the line got its `turn`
+    turn: int = 0  # Lower numbers have their turn earlier. 0 means that the line is not ready.
+    turn_rank: int = 0  # the rank of the first request when the line got its `turn`
 
 
 class Sites(dict["Origin | None", Site]):
@@ -330,23 +331,21 @@ class Occupancy:
 
 
 class Handed(NamedTuple):
-    """The facts about a request at the time when the room handed it out."""
+    """The facts about a request which the room noted when it handed out the request."""
 
     slot: str
     url: str
     origin: Origin | None  # the origin of `url`; None if no robots.txt decides
-    # The answer of the origin at that time. It is None if no robots.txt decides. It is also None if
-    # the robots.txt is unreachable, and the request goes on only because one of the project's own
-    # middlewares may exempt it.
+    # The answer for the origin; None if no robots.txt decides. It is also None if the robots.txt is
+    # unreachable, and the request goes on only because the project's own code may exempt it.
     answer: CachedAnswer | None
     has_returned: bool  # Whether the request has come back to wait (see `goes_back`).
 
     def goes_back(self, origin: Origin) -> bool:
-        """Whether the request goes back to the room if there is no good answer for `origin`.
+        """Whether the request goes back to the room if memory has no good answer for `origin`.
 
-        A request goes back at most once. (If the front has given it back to the user's scheduler
-        after that, it may go back once more.) It does not go back if it was handed out with an
-        answer for `origin`.
+        It does not go back if it was handed out with an answer for `origin`. It goes back at most
+        once, or once more if the front has given it back to the user's scheduler meanwhile.
         """
         if self.answer is not None and self.answer.origin == origin:
             return False
@@ -405,9 +404,9 @@ class ReadyLines:
         return bool(dropped)
 
     def add(self, line: SiteLine) -> None:
-        """Make `line` ready, and give it a turn by the rank of its first request.
+        """Make `line` ready, and give it a turn among the lines whose first request has its rank.
 
-        If the line already has a turn by that rank, it keeps this turn.
+        If the line has a turn already, and the rank has not changed, it keeps this turn.
         """
         rank = line[0].rank
         if line.turn and rank == line.turn_rank:
@@ -428,7 +427,7 @@ class ReadyLines:
         fewest = float("inf")
         for _ in range(min(len(self._heaps), _MOST_LOOKED_AT)):
             slot, heap = next(iter(self._heaps.items()))
-            # An entry is out of date if its line has got another turn since the entry was added.
+            # If a line got another turn later, its older item in the heap is out of date.
             while heap and heap[0][1] != heap[0][2].turn:
                 heappop(heap)
             if not heap:
@@ -453,7 +452,7 @@ class ReadyLines:
 
 
 def _is_busy(slot: Any, under_way: int, on_the_way: int) -> bool:
-    """Whether a download slot has enough requests, so that it could not send one more soon.
+    """Whether a download slot has so many requests that it could not send one more soon.
 
     Args:
         slot: the slot.

@@ -55,7 +55,7 @@ from .room import Room
 from .subject import clear_own_meta, is_subject, mark_known, origin_of, restore, returned
 
 _LONGEST_URL = 2_000  # The log shows at most this many characters of a forbidden request.
-# A request for a robots.txt by a spider or middleware of this plugin has one of these meta keys.
+# If a spider or a middleware of this plugin requests a robots.txt, the meta has one of these keys.
 _OF_THE_PLUGIN = frozenset({PROBE, SITEMAP})
 
 _ALLOWED = Verdict(allowed=True)
@@ -114,8 +114,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     ) -> Request | Response | None:
         """Allow or forbid `request`, if necessary after it has waited for its robots.txt.
 
-        A request for a robots.txt is never forbidden by a robots.txt (RFC 9309 2.2.2), but may be
-        forbidden by an override.
+        A robots.txt never forbids a request for a robots.txt (RFC 9309 2.2.2), but an override of
+        the project may forbid the request.
 
         Returns:
             None if the request goes on. The request itself if it has to go back to the scheduler,
@@ -124,8 +124,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: the request is forbidden.
         """
-        # The request may still have marks of the plugin, if another middleware has copied a marked
-        # request, or if a scheduler without the front has kept the request since an earlier crawl.
+        # The request may still have marks of the plugin. Another middleware may have copied a
+        # marked request, or a scheduler without the front may have kept it since an earlier crawl.
         restore(request)
         handed = self.room.ready.end_way(request)
         if not self.is_subject_to_robots(request):
@@ -135,8 +135,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             self.identity.note(request)
             return None
         url = request.url
-        # If the URL is still the same object, no middleware has changed it. Otherwise the origin is
-        # computed again, even if the URL is equal, which costs only time.
+        # If the URL is still the same object, no middleware has changed it, so its origin is the
+        # one that the room has found. Otherwise the origin is computed again.
         if handed is not None and handed.url is url and handed.origin is not None:
             origin = handed.origin
         else:
@@ -146,11 +146,12 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 verdict = Verdict(allowed=False, reason=str(error))
                 raise self._forbidden(request, verdict) from None
         user_agent = self.identity.user_agent(request)
-        # The newest answer is the one in memory. It is used unless it bars.
+        # This is the answer in memory, which may be newer than the one of the room.
         answer = self._lookup.take_answer(origin, user_agent, request)
-        # If there is none, or if it bars, the request gets the answer that it was handed out with.
-        # If it was handed out without an answer for its origin, it goes back to wait, but only
-        # once. In all other cases it waits here (`Waiter`).
+        # If memory has no answer, or if its answer bars everything for now, the answer counts with
+        # which the room handed out the request. If the room handed it out without an answer for
+        # its origin, the request goes back to wait, but only once. In all other cases it waits
+        # here (`Waiter`).
         if answer is None or answer.bars_for_now:
             if handed is not None and handed.goes_back(origin):
                 return returned(request)
@@ -160,7 +161,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             if answer.override is None:
                 return await self._known_robots_txt(request, answer)
             if answer.state is not State.FULL_DISALLOW:
-                # The only override that applies to a robots.txt is one that disallows everything.
+                # An override applies to a robots.txt only if it disallows everything.
                 return None
         if answer.takes_long(url, user_agent):  # Hostile rules take milliseconds for one URL.
             verdict, preferences = await run_in_thread(self._opinion, answer, url, user_agent)
@@ -180,10 +181,10 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         meta, requests whose scheme has no robots.txt (Google's page, "File location & range of
         validity"), and requests for a robots.txt by a method other than GET.
 
-        The method is called twice for most requests: before the request waits, when no downloader
-        middleware has seen it yet, and in `process_request`. It is called once more in
-        `process_request` if the request has gone back to wait, and once more if the response comes
-        from another URL.
+        The method is called twice for most requests. The room calls it before the request waits,
+        when no downloader middleware has seen the request yet. `process_request` calls it later,
+        and calls it again if the request has gone back to wait. If the response comes from another
+        URL, the method is called once more.
         """
         return is_subject(request)
 
@@ -192,8 +193,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     ) -> CachedAnswer:
         """Return the answer by which `request` is allowed or forbidden.
 
-        If the room handed out the request with an answer, return this answer. If there is no such
-        answer, or if it is for another origin or lacks the rules for `user_agent`, wait for one.
+        If the room handed out the request with an answer for `origin` that has the rules for
+        `user_agent`, return this answer. Otherwise wait for an answer.
 
         Args:
             origin: the origin of the request.
@@ -228,8 +229,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     ) -> None:
         """Let `request` go on, or forbid it, by a verdict and the preferences of the site.
 
-        If an override has decided, count it. If the request goes on, apply the crawl-delay of the
-        robots.txt, and store the provenance in the meta, if settings ask for this.
+        If an override has decided, count it in the stats. If the request goes on, and the settings
+        ask for it, apply the crawl-delay of the robots.txt, and store the provenance in the meta.
 
         Args:
             verdict: the verdict of `answer` on the URL of the request.
@@ -264,7 +265,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _count_override(
         self, override: Override | None, origin: Origin, refusal: Verdict | None
     ) -> None:
-        if override is None:  # The date of the override has passed since the verdict.
+        if override is None:  # The override has expired since the verdict.
             return
         self.crawler.stats.inc_value(_STATS_OF_OVERRIDES[override.action])
         self.crawler.signals.send_catch_log(
@@ -276,8 +277,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     ) -> tuple[Verdict, Preferences]:
         """Return the verdict of `answer` on `url`, and the site's preferences about the page.
 
-        If the crawl has no purposes (GBOT_ROBOTS_PURPOSES), it needs no preferences, and the result
-        has `NOTHING_SAID` in their place.
+        If GBOT_ROBOTS_PURPOSES names no purpose, the crawl does not use the preferences, and the
+        result has `NOTHING_SAID` in their place.
         """
         preferences = NOTHING_SAID
         if self._preferences is not None:
@@ -328,12 +329,12 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _look_at_other_url(self, request: Request, response: Response) -> None:
         """Count a page that came from a URL that was not checked against a robots.txt.
 
-        A browser, for example, follows a redirect by itself, so this middleware does not get a
-        request for the second URL. The provenance of the page then shows that the page was not
-        checked. The log warns only of the first page like this.
+        For example, a browser follows a redirect without a new request, so this middleware does not
+        see the second URL. The provenance of the page then shows that the page was not checked. The
+        log warns only of the first page like this.
         """
-        # Another middleware may have sent a request of its own, in place of `request`. If that
-        # request came through this middleware, its URL was checked.
+        # Another middleware may have sent a request of its own in place of `request`. If this
+        # middleware has seen that request, the URL was checked.
         asked = response.request or request
         proof = asked.meta.get(PROVENANCE)
         if asked is not request and (proof is None or proof is not request.meta.get(PROVENANCE)):
@@ -341,7 +342,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if names_the_same(request.url, response.url) or not self.is_subject_to_robots(request):
             return
         if origin_of_robots_txt(request.url) is not None:
-            return  # A redirect of a robots.txt may lead to any URL.
+            return  # A robots.txt may redirect to any URL.
         self.crawler.stats.inc_value("gbot_robots/responses/unjudged")
         if proof is not None:
             asked.meta[PROVENANCE] = dict.fromkeys(proof) | {"judged": False}
@@ -362,9 +363,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
         The response is made from the robots.txt in the storage.
 
-        If a spider of the user has made the request, the stored file must be complete. If it is
-        not, return None, so that the request is sent. If this plugin has made the request, the
-        beginning of a file is enough. A response without a file, such as a 404, is enough, too.
+        If this plugin has made the request, the beginning of a file is enough, and so is a response
+        without a file, such as a 404. If a spider of the user has made the request, the stored file
+        must be complete. Otherwise return None, so that the request is sent.
 
         Raises:
             IgnoreRequest: this plugin has made the request, and the server did not respond to the
@@ -470,7 +471,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         await self._lookup.close()
         # Without asyncio, Scrapy's `CrawlerRunner.stop` fails if a crawl ends during the call of
         # `stop`. If all requests of the crawl wait for a robots.txt, and none is being downloaded,
-        # the crawl would end so early without this pause.
+        # the crawl would end during this call. The pause prevents this.
         await pause(0)
 
 

@@ -8,10 +8,11 @@ answer. The other methods take only answers of unreachable robots.txt files.
 Below, a *wait* is the time in GBOT_ROBOTS_UNREACHABLE_WAIT_SECS, and a *portion* is 64 requests of
 one origin.
 
-* First, all requests of the origin wait. When one wait has passed, the next look-up decides. If it
-  fails too, a portion is forbidden, and the other requests wait longer. If that look-up would come
-  later than two waits after the first failure, the portion is forbidden when one wait has passed.
-  Look-ups that fail later forbid more portions, but at most one in each wait.
+* First, all requests of the origin wait. One wait after the first failure, the next look-up
+  decides. If it fails too, a portion is forbidden, and the other requests wait longer. If this
+  look-up would come later than two waits after the first failure, the portion is forbidden when one
+  wait has passed, without a look-up. After each later look-up that fails, another portion is
+  forbidden, but at most one in each wait.
 * When the origin has been unreachable for five waits, it is *dead*. All its requests are forbidden.
 * When no server of an origin was found three times in a row, the origin is *gone*. All its requests
   are forbidden. "No server was found" means that the name of the host did not resolve, or that the
@@ -75,7 +76,7 @@ class Patience:
     def __init__(self, wait_secs: float) -> None:
         self._wait_secs = wait_secs
         self.answered_at = float("-inf")
-        # The last two origins for which no server was found, each with the time of the failure.
+        # The last two origins for which no server was found. The values are times of failures.
         self._looked_gone: dict[Origin, float] = {}
         self._portions: dict[Origin, _Portion] = defaultdict(_Portion)
 
@@ -133,7 +134,7 @@ class Patience:
         return now >= self._dead_at(answer) or self.is_gone(answer, now)
 
     def is_gone(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether the host has no address or no server, and our own network seems to work."""
+        """Whether no server was found for the origin three times, and our network seems to work."""
         if _tries_without_server(answer) < GONE_AFTER:
             return False
         if self.answered_at > answer.since:

@@ -8,12 +8,13 @@ The way of a request:
    slot.
 2. `_place` makes the line ready if its first request may go on (`_may_go`). Otherwise the line
    waits at its site.
-3. `_settle` is called after each change of a site. It makes the lines ready that may go on. If a
-   line has to wait, `_seek` takes the answer in memory, or queues the site for a look-up.
+3. `_settle` is called after each change of a site. It makes all lines ready whose first request may
+   go on. If another line has to wait, `_seek` takes the answer in memory, or queues the site for a
+   look-up.
 4. `_begin_look_ups` starts the look-ups of the most urgent sites.
-5. `_answered` gets an answer, and `_settle` makes the lines ready. If an unreachable
-   robots.txt bars all requests, and may recover soon, the site gets a time (`due_at`) at which the
-   room seeks an answer again.
+5. `_answered` gets the answer of a look-up, and `_settle` makes the lines ready. If all requests
+   are forbidden for now, because the robots.txt is unreachable, `_take` sets a time (`due_at`) at
+   which the room seeks an answer again.
 6. `next` takes the ready line whose turn it is, calls `_may_go` again, and hands out the first
    request of the line, with the answer of its site.
 7. The middleware allows or forbids the request by the answer in memory. If memory has no good
@@ -81,8 +82,8 @@ from .patience import Patience
 from .subject import is_unchecked_sitemap, origin_of, restore
 
 LOOK_SECS = 0.1  # The clock of the room ticks at this interval.
-# If a request has waited for an answer, it may use the answer for this time, even if the answer is
-# out of date by then.
+# A request that has waited for an answer may use the answer for this time after it has come, even
+# if the answer is out of date by then.
 SERVED_SECS = 600.0
 FEWEST_AT_A_TIME = 16  # At least this many look-ups may run at the same time.
 SLOW_SECS = 4.0  # If a look-up has been late for longer than this, the log names its robots.txt.
@@ -118,14 +119,14 @@ class Room:
 
     Attributes:
         download_slots: the download slots. If their attribute `are_apart` is True, the priorities
-            of requests are compared only within a slot.
+            of two requests are compared only if both use the same slot.
         occupancy: how many requests are in the room.
         ready: the lines that have a turn, and the requests that were handed out.
         in_place: the requests that wait in the downloader.
         project_may_exempt: whether the project's own code may exempt requests, in a subclass of
-            this plugin's middleware or in a middleware that comes before it. If so, the room lets
-            each request to a host whose robots.txt is unreachable through once, so that this code
-            sees the request.
+            this plugin's middleware or in a middleware that comes before it. If so, and if the
+            robots.txt of a request is unreachable, the room hands out the request once, so that
+            this code sees it.
         keeps_crawl_open: whether a front keeps the crawl open for the requests in `in_place`. If
             not, these requests keep their places in the downloader, so that Scrapy keeps the crawl
             open.
@@ -153,8 +154,8 @@ class Room:
         self.ready = ReadyLines(crawler, self.download_slots)
         self.occupancy = Occupancy(crawler)
 
-        # All requests that wait in the downloader, and the requests among them whose robots.txt is
-        # unreachable.
+        # The first set contains all requests that wait in the downloader. The second contains only
+        # those that wait because their robots.txt is unreachable.
         self.in_place: set[Waiter] = set()
         self._held_in_place: set[Waiter] = set()
         self._most_held_in_place = max(1, concurrent // 4)
@@ -169,8 +170,7 @@ class Room:
         # site is in `_young`, and then in `_late`.
         self._young: dict[Site, None] = {}
         self._late: dict[Site, None] = {}
-        # The sites with an unused answer. The answer was fetched, but no request of the site was
-        # handed out after that.
+        # The sites whose robots.txt was fetched, and of which no request was handed out since then.
         self._unused_answers: set[Site] = set()
         self._has_logged_slow = False
         self.project_may_exempt = False
@@ -234,8 +234,8 @@ class Room:
         Args:
             request: the request.
             is_start: whether it is a start request. These go last among requests of equal priority.
-            step: -1 or 1. Among requests of equal priority, those with -1 go first, the newest of
-                them before the others. Those with 1 go in the order in which they came.
+            step: -1 or 1. Among requests of equal priority, those with -1 go before those with 1.
+                Of those with -1, the newest goes first. Of those with 1, the oldest goes first.
         """
         has_returned = RETURNED in request.meta
         origin = None
@@ -275,14 +275,14 @@ class Room:
         """Hand out a request that need not wait; None if there is none now.
 
         If the room is not empty, None means that the requests wait for a robots.txt, or that their
-        slots are busy. The engine asks again when a page has come, and when the room calls
-        `pull_soon`, which it does for each new answer and each tick of its clock. The crawl stays
-        open meanwhile, because `occupancy` counts these requests.
+        slots are busy. The engine calls this method again after each download, and when the room
+        has called `pull_soon`. The room does so for each new answer and at each tick of its clock.
+        The crawl stays open meanwhile, because `occupancy` counts these requests.
         """
         request = self._next_ready()
         if request is None and self.ready.forget_dropped():
             request = self._next_ready()
-        # The slots of the sites with unused answers are busy, so other sites may be looked up.
+        # The slots of the sites in `_unused_answers` are busy, so other sites may be looked up.
         if request is None and self._unused_answers:
             self._unused_answers.clear()
             self._begin_look_ups()
@@ -291,9 +291,8 @@ class Room:
     def take_surplus(self, keep: int) -> Iterator[Request]:
         """Take requests that can go on out of the room, and yield them.
 
-        This ends when the room has only `keep` usable requests left.
-
-        In each line, the last request of the heap is taken first, because it is seldom urgent.
+        Stop when the room has only `keep` usable requests left. In each line, the last request of
+        the heap is taken first, because it is seldom urgent.
         """
         for line in self._lines():
             while line.site.standing is Standing.OPEN and line and self.occupancy.usable > keep:
@@ -362,12 +361,12 @@ class Room:
     def _settle(self, site: Site) -> None:
         """Update the lines and the standing of `site`.
 
-        Call this after each change of the site's answer, of its `waiters`, or of how an answer is
-        sought, unless the crawl is closing. (A comment in `put` explains an exception.)
+        Call this after each change of the site's answer, of its `waiters`, or of the stage of its
+        look-up (`Site`), unless the crawl is closing. (A comment in `put` explains an exception.)
 
         Requests that need not wait are released. If other requests wait, and no answer for them is
-        sought, this method seeks one. Then it updates the standing of the site. It forgets the site
-        if the site has no requests, and no answer for it is sought.
+        sought, this method seeks one. It updates the standing of the site. If the site has no
+        requests, and no answer for it is sought, the room forgets the site.
         """
         self._release(site)
         while not site.is_sought and self._seek(site):
@@ -390,7 +389,7 @@ class Room:
         return Standing.ASKED
 
     def _may_recover(self, answer: CachedAnswer | None) -> bool:
-        """Whether requests wait for a better answer, because the origin of `answer` may recover."""
+        """Whether requests wait for a better answer than `answer`, because the host may recover."""
         if answer is None or not answer.is_waited_for():
             return False
         return not self._patience.is_over(answer, time.monotonic())
@@ -460,7 +459,7 @@ class Room:
         answer = line.site.answer
         if answer is not None and answer.bars_for_now:
             if self._waits_in_line(answer, request):
-                answer = None  # The request is let through, because a middleware may exempt it.
+                answer = None  # The request goes on only because a middleware may exempt it.
             else:
                 self._patience.give_up(answer)  # The middleware will forbid the request.
         # The slot is made now, because a slot that does not exist would look idle.
@@ -526,8 +525,8 @@ class Room:
     def _begin_look_ups(self) -> None:
         """Look up the most urgent sites of the queue, but not far ahead of the pages.
 
-        This method begins no look-up while `_most_at_a_time` sites have an unused answer or a
-        look-up that is not late, or while `MOST_UNDER_WAY` sites have a look-up, late or not.
+        Two limits apply. The sites in `_unused_answers`, and the look-ups that are not late, are
+        together at most `_most_at_a_time`. All look-ups together are at most `MOST_UNDER_WAY`.
         """
         while self._queued and self._clock.running:
             if len(self._young) + len(self._unused_answers) >= self._most_at_a_time:
@@ -543,9 +542,8 @@ class Room:
     def _seek(self, site: Site, *, has_turn: bool = False) -> bool:
         """Take an answer for `site` from memory, or begin its look-up, or queue it for a look-up.
 
-        The request for the robots.txt takes its proxy and other meta from the most urgent request,
-        or from another one if it has failed that way (`Site.next_asker`). If the most urgent
-        request is in the downloader, the look-up begins at once, because pages may wait for it.
+        `Site.next_asker` chooses the request whose proxy and other meta the request for the
+        robots.txt takes. If a request waits in the downloader, the look-up begins at once.
 
         Args:
             site: the site.
@@ -576,7 +574,7 @@ class Room:
         return True
 
     def _queue(self, site: Site, rank: int) -> None:
-        """Queue `site` for its look-up. If it is in the queue already, its old entry is void."""
+        """Queue `site` for its look-up. If it is in the queue already, its rank changes."""
         site.queued_rank = rank
         heappush(self._queued, (rank, next(self._numbers), site))
 
@@ -587,8 +585,8 @@ class Room:
         self._late.pop(site, None)
         if answer is None:
             return
-        # The answer counts as unused until one of the site's requests goes on, because look-ups
-        # must not run far ahead of pages.
+        # Look-ups must not run far ahead of pages. Therefore `_begin_look_ups` limits the number of
+        # sites of which no request was handed out since their look-up.
         if answer.source is Source.FETCHED and site.size:
             self._unused_answers.add(site)
         self._take(site, answer)
@@ -610,7 +608,7 @@ class Room:
             site.waited_before = next(self._numbers)
         self._patience.note(answer, now)
         if answer.temporary and not self._notices_servers:
-            # The handler costs each page some time, so it is not connected before the first outage.
+            # The handler runs for each response, so it is not connected before the first outage.
             self._notices_servers = True
             self._crawler.signals.connect(self._server_answered, signals.response_received)
         ends_a_wait = site.standing is not Standing.OPEN and answer.bars_for_now
@@ -653,7 +651,7 @@ class Room:
             pull_soon(self._crawler)
 
     def _log_slow(self) -> None:
-        """Log once that requests wait for a slow robots.txt. Nothing else in the log shows it."""
+        """Log once that requests wait for a slow robots.txt."""
         oldest = time.monotonic() - SLOW_SECS - LATE_SECS
         for site in self._late:
             if site.asked_at > oldest:

@@ -1,10 +1,10 @@
 """Finds the robots.txt to which a request is subject, from its URL, its method and its meta alone.
 
-This module also sets and removes the plugin's own marks in the meta of a request. A request that
-has to wait may go back to its scheduler. `returned` then marks it, and `restore` removes the mark
-when the request comes again. The mark is in the meta, so that any queue, for example one in Redis,
-can store it with the request. Other marks go with a request to the downloader and back.
-`clear_own_meta` removes them before the spider gets the response.
+This module also sets and removes the plugin's own marks in the meta of a request. If a request goes
+back to its scheduler to wait, `returned` marks it. `restore` removes this mark when the request
+comes again. A queue, for example in Redis, stores the mark together with the request. Other marks
+stay in the meta during the download. `clear_own_meta` removes them before the spider gets the
+response.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _ALREADY_KNOWN = {"dont_cache": True, "dont_retry": True}
 
 
 def _scheme_of(url: str) -> tuple[str, str]:
-    """Split `url`, as it is sent, at its first colon; return the scheme and the rest.
+    """Split `url` at its first colon; return the scheme of its robots.txt, and the rest.
 
-    The scheme is that of the robots.txt: "http" for ws, and "https" for wss.
+    The robots.txt of a ws URL has the scheme "http", and the robots.txt of a wss URL "https".
     """
     scheme, _, rest = url.partition(":")
     scheme = scheme.lower()
@@ -74,20 +74,19 @@ def _origin_of(url: str) -> Origin:
     return Origin.of(":".join(_scheme_of(as_sent(url))))
 
 
-# The argument is a URL up to the first slash of its path, such as "https://example.com/". So all
-# pages of a site share one entry of this cache.
+# This caches results of `_origin_of`. The argument is a URL up to the first slash of its path, such
+# as "https://example.com/", so the cache has one entry for all pages of a host.
 _origin_of_beginning = lru_cache(maxsize=1_000)(_origin_of)
 
 
 def is_unchecked_sitemap(request: Request) -> bool:
     """Whether `request` is for a sitemap file whose URL still has to be checked.
 
-    The check finds out whether the crawl may read a sitemap file at this URL at all. For example, a
-    sitemap file on a private host may not be read. Before the check, the request must not cause a
-    fetch of a robots.txt. So the request does not wait, but goes on to the middlewares of
-    `sitemaps`. They check its URL. If its robots.txt is not known then, `process_request` of this
-    plugin's middleware for robots.txt sends the request back to wait. Most sitemaps are checked
-    when they are found, so their requests wait like requests for pages.
+    The crawl may not read sitemap files at all URLs, for example not on private hosts. Before the
+    URL is checked, the request must not cause a fetch of a robots.txt. So the room hands it out at
+    once, and the middlewares of `sitemaps` check its URL. After that, `GbotRobotsTxtMiddleware`
+    sends it back to wait if its robots.txt is not known. Most sitemap files are checked when they
+    are found, so their requests wait like requests for pages.
     """
     if SITEMAP not in request.meta or RETURNED in request.meta:
         return False
@@ -105,9 +104,9 @@ def returned(request: Request) -> Request:
 
 
 def restore(request: Request) -> None:
-    """Undo `returned` and `mark_known`.
+    """Undo `returned` and `mark_known`, if they have marked `request`.
 
-    The marks are removed, and the request gets back the values that the marks have replaced.
+    `dont_filter` and the values in the meta that they have replaced are restored.
     """
     if RETURNED in request.meta:
         request.dont_filter = request.meta.pop(RETURNED)
@@ -121,7 +120,7 @@ def restore(request: Request) -> None:
 def mark_known(request: Request) -> None:
     """Mark `request` so that Scrapy's middlewares do not cache its response or retry the request.
 
-    Call this if the response is known already. `restore` removes the mark.
+    Call this if the plugin returns a stored response. `restore` removes the mark.
     """
     meta = request.meta
     meta[OWN_META] = {key: meta[key] for key in _ALREADY_KNOWN if key in meta}
