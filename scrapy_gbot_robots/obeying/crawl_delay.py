@@ -31,8 +31,8 @@ from ..meta import OWN_SLOT
 from ..settings import GbotSettings
 
 _SLOT = "download_slot"  # In request.meta, Scrapy stores the slot of a request under this key.
-# The delays of a slot are random unless the slot's attribute with one of these names is 0. Scrapy
-# 2.14 to 2.18 use the second name, and newer versions the first.
+# Scrapy varies the delay of a slot at random, unless an attribute of the slot is 0. Newer versions
+# of Scrapy use the first of these names for the attribute, and Scrapy 2.14 to 2.18 the second.
 _RANDOMNESS = ("jitter", "randomize_delay")
 
 # The crawl-delays of at most this many slots are stored. If there are more slots, the oldest delay
@@ -67,7 +67,7 @@ class CrawlDelays:
         self._crawler.signals.connect(self._raise_delay, signals.response_downloaded)
 
     def note_delay(self, request: Request, answer: CachedAnswer, user_agent: UserAgent) -> None:
-        """Note the crawl-delay in the rules of `answer` for `user_agent`.
+        """Store the crawl-delay in the rules of `answer` for `user_agent`.
 
         The crawl-delay is applied when `request` reaches the downloader.
 
@@ -82,7 +82,7 @@ class CrawlDelays:
             meta[OWN_SLOT] = ""  # This means that the downloader will choose the slot.
 
     def _reached_downloader(self, request: Request) -> None:
-        """Apply the crawl-delay that `note_delay` has noted, before the slot sends `request`.
+        """Apply the crawl-delay that `note_delay` has stored, before the slot sends `request`.
 
         If the downloader has chosen the slot, this method stores the key of the slot in the meta
         (`OWN_SLOT`). Scrapy copies the meta to a redirected request. There `note_delay` sees from

@@ -65,8 +65,8 @@ USABLE = 2
 # crawl downloads few requests at a time. The number is small, because other processes may share the
 # queue, and because a process that is killed loses the requests that it holds.
 LOOK_AHEAD = 20
-# If an unreachable host recovers, all its requests in the room become usable at once. If the room
-# then holds more usable requests than SURPLUS times `_most_usable`, the front gives some of them
+# When an unreachable host recovers, all its requests in the room become usable at once. If the room
+# then holds more than SURPLUS times `_most_usable` usable requests, the front gives some of them
 # back to the scheduler.
 SURPLUS = 3
 # A site is late if the look-up of its robots.txt has been running for more than a second. The front
@@ -132,7 +132,7 @@ class Front:
     _look_ahead = 0  # The front takes requests until it holds this many (see `LOOK_AHEAD`).
     # The download slots of the requests in Scrapy's queue on disk, if the queue is divided by slot.
     _slots_on_disk: Collection[str] = ()
-    # After a failure, the time at which to call the scheduler again, on the monotonic clock.
+    # When the scheduler has failed, the front calls it again at this time (monotonic clock).
     _ask_at = 0.0
     _last_error: Exception | None = None  # None if the last call of the scheduler did not fail.
 
@@ -171,7 +171,7 @@ class Front:
     def _connect(self, room: Room, settings: BaseSettings) -> None:
         """Connect `room` to the user's scheduler.
 
-        There are four cases. Only in the second case, the room replaces the scheduler's queue.
+        There are four cases. In the second case only, the room replaces the scheduler's queue.
 
         1. The scheduler is not Scrapy's. The front takes requests ahead of time, and the room
            compares the priorities of all requests, even if they use different slots.

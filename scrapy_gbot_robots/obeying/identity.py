@@ -33,8 +33,8 @@ from .subject import is_subject
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-# At most this many User-Agent headers that other middlewares have set are stored. A middleware like
-# that chooses from a list of headers, which is shorter.
+# At most this many User-Agent headers that other middlewares have set are stored. The middlewares
+# choose the headers from lists, which are usually shorter.
 _MOST_HEADERS = 10_000
 _REMEDY = "Set ROBOTSTXT_USER_AGENT to your crawler's name"
 

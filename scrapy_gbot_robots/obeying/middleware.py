@@ -131,7 +131,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if not self.is_subject_to_robots(request):
             # A spider may have copied the meta of a page, with its provenance, to this request.
             request.meta.pop(PROVENANCE, None)
-            # A callback may copy this request to make another one, and that one may not be exempt.
+            # A callback may copy this request, and the copy may not be exempt.
             self.identity.note(request)
             return None
         url = request.url
@@ -146,12 +146,12 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
                 verdict = Verdict(allowed=False, reason=str(error))
                 raise self._forbidden(request, verdict) from None
         user_agent = self.identity.user_agent(request)
-        # This is the answer in memory, which may be newer than the one of the room.
+        # Take the answer in memory. It may be newer than the answer that the room handed out.
         answer = self._lookup.take_answer(origin, user_agent, request)
-        # If memory has no answer, or if its answer bars everything for now, the answer counts with
-        # which the room handed out the request. If the room handed it out without an answer for
-        # its origin, the request goes back to wait, but only once. In all other cases it waits
-        # here (`Waiter`).
+        # If memory has no answer, or one that forbids everything for now, use the answer with which
+        # the room handed out the request. If the room handed it out without an answer for its
+        # origin, send the request back to wait, but only once. Otherwise let it wait here
+        # (`Waiter`).
         if answer is None or answer.bars_for_now:
             if handed is not None and handed.goes_back(origin):
                 return returned(request)
@@ -363,9 +363,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
         The response is made from the robots.txt in the storage.
 
-        If this plugin has made the request, the beginning of a file is enough, and so is a response
-        without a file, such as a 404. If a spider of the user has made the request, the stored file
-        must be complete. Otherwise return None, so that the request is sent.
+        If a spider of the user has made the request, but the storage has no complete file, return
+        None, so that the request is sent. If this plugin has made the request, the beginning of a
+        file is enough, and so is a response without a file, such as a 404.
 
         Raises:
             IgnoreRequest: this plugin has made the request, and the server did not respond to the

@@ -18,8 +18,8 @@ The way of a request:
 6. `next` takes the ready line whose turn it is, calls `_may_go` again, and hands out the first
    request of the line, with the answer of its site.
 7. The middleware allows or forbids the request by the answer in memory. If memory has no good
-   answer, or only one that bars everything for now (`CachedAnswer.bars_for_now`), the middleware
-   uses the answer that the room handed out with the request.
+   answer, or one that forbids everything because the robots.txt is unreachable (`bars_for_now`),
+   the middleware uses the answer that the room handed out with the request.
 8. The room may hand out a request without an answer, although the request needs one. The middleware
    then sends the request back to the room, but only once, with the mark `RETURNED` in its meta. If
    a request has this mark, `put` does not call `is_subject_to_robots` for it.
@@ -197,7 +197,7 @@ class Room:
         """Whether the first request of `line` may go on now.
 
         This depends on the answer of the site, which the room hands out with the request. The
-        middleware uses this answer if memory has none, or only one that bars everything for now.
+        middleware uses this answer if memory has none, or one that forbids everything for now.
         """
         site = line.site
         if site.origin is None:
@@ -213,7 +213,7 @@ class Room:
         now = time.time()  # An answer is good until a time in seconds since the epoch.
         if answer.is_good(now):
             return True
-        # Without its sign, `order` is the number of the request (`QueuedRequest`).
+        # The absolute value of `order` is the number of the request (`QueuedRequest`).
         has_waited = abs(first.order) < site.waited_before and not answer.bars_for_now
         return has_waited and now < answer.given_at + SERVED_SECS
 
@@ -317,8 +317,8 @@ class Room:
 
         Scrapy downloads at most CONCURRENT_REQUESTS requests at a time. If `keeps_place` is False,
         `request` does not count as one of them while it waits, so that many waiting requests do not
-        stop the crawl. Requests from the scheduler keep their places, because otherwise more
-        than CONCURRENT_REQUESTS would be downloaded when they go on.
+        stop the crawl. Requests from the scheduler keep their places. Otherwise more requests than
+        CONCURRENT_REQUESTS could be downloaded when they go on.
         """
         if self._lookup.is_closing:
             return None

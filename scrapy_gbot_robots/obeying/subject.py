@@ -1,4 +1,4 @@
-"""Finds the robots.txt to which a request is subject, from its URL, its method and its meta alone.
+"""Finds the robots.txt to which a request is subject, from the request's URL, method and meta.
 
 This module also sets and removes the plugin's own marks in the meta of a request. If a request goes
 back to its scheduler to wait, `returned` marks it. `restore` removes this mark when the request
@@ -106,7 +106,7 @@ def returned(request: Request) -> Request:
 def restore(request: Request) -> None:
     """Undo `returned` and `mark_known`, if they have marked `request`.
 
-    `dont_filter` and the values in the meta that they have replaced are restored.
+    `dont_filter` and the values in the meta are again as they were before.
     """
     if RETURNED in request.meta:
         request.dont_filter = request.meta.pop(RETURNED)
