@@ -700,15 +700,17 @@ def is_bypassed(crawler: Crawler, middleware: object) -> bool:
     for other in downloader_middlewares(crawler):
         if other is middleware:
             return False
-        if _is_foreign(other):
+        if _is_foreign(other) and hasattr(other, "process_request"):
             return True
     return False
 
 
 def is_followed(crawler: Crawler, middleware: object) -> bool:
-    """Whether a downloader middleware of the project gets requests after `middleware` does.
+    """Whether a downloader middleware of the project comes after `middleware`.
 
-    Middlewares of Scrapy and of this plugin are ignored.
+    Each method of such a middleware gets the request and may change its headers, also
+    `process_response`, for example before a retry. Middlewares of Scrapy and of this plugin are
+    ignored.
     """
     for other in reversed(downloader_middlewares(crawler)):
         if other is middleware:
@@ -719,9 +721,9 @@ def is_followed(crawler: Crawler, middleware: object) -> bool:
 
 
 def _is_foreign(middleware: object) -> bool:
-    """Whether `middleware` processes requests, and is not part of Scrapy or of this plugin."""
+    """Whether `middleware` is neither part of Scrapy nor of this plugin."""
     package = type(middleware).__module__.partition(".")[0]
-    return package not in {"scrapy", __package__} and hasattr(middleware, "process_request")
+    return package not in {"scrapy", __package__}
 
 
 def reads_sitemaps(spider_cls: type) -> bool:

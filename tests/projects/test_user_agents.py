@@ -1,6 +1,6 @@
 """Projects that rotate their User-Agent: the items are those of Scrapy alone, and the log says whose rules were read."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import cycle
 from socket import socket
 from typing import Any
@@ -9,12 +9,13 @@ import pytest
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.useragent import UserAgentMiddleware
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from typing_extensions import Self
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages
 from ..support.rows import row, table
-from ..support.web import Content, Reply, Site, redirect
+from ..support.web import Content, Reply, Site, raw, redirect
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 Safari/537.36"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0"
@@ -119,6 +120,48 @@ async def test_redirects_and_retries_are_judged_by_the_first_name() -> None:
         assert set(pages(crawler).refused) == {site.url("/testbot")}
         meta = pages(crawler).crawled[site.url("/browsers")].meta
         assert not any("gbot" in key for key in meta)
+
+
+def as_browser(request: Request) -> Request:
+    """Return `request` with the User-Agent header of a browser, for a retry."""
+    request.headers["User-Agent"] = CHROME
+    return request.replace(dont_filter=True)
+
+
+class OnABan:
+    def process_response(
+        self, request: Request, response: Response, spider: Any = None
+    ) -> Request | Response:
+        return as_browser(request) if response.status == 403 else response
+
+
+class OnAFailure:
+    def process_exception(
+        self, request: Request, exception: Exception, spider: Any = None
+    ) -> Request | None:
+        return None if isinstance(exception, IgnoreRequest) else as_browser(request)
+
+
+@table(
+    "retrying, first",
+    row("after-a-response", OnABan, Reply(403)),
+    row("after-a-failure", OnAFailure, raw(b"")),
+)
+@in_reactor
+async def test_retry_by_a_middleware_that_gets_no_requests_is_judged_by_the_first_name(
+    retrying: type, first: Callable[[socket], None]
+) -> None:
+    replies: Iterator[Callable[[socket], None]] = iter([first, redirect("/testbot")])
+
+    def reply(connection: socket) -> None:
+        next(replies)(connection)
+
+    of_site: dict[str, Content] = {"/robots.txt": ROBOTS, "/browsers": reply, "*": b"ok"}
+    settings = {"USER_AGENT": "testbot/1.0", "DOWNLOADER_MIDDLEWARES": {retrying: 550}}
+    with Site(of_site) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url("/browsers")])
+        assert site.paths() == ["/robots.txt", "/browsers", "/browsers"]
+        assert set(pages(crawler).refused) == {site.url("/testbot")}
 
 
 @in_reactor
