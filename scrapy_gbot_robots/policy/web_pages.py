@@ -183,7 +183,10 @@ _OPENING = re.compile(r"<[a-z!]|\A\s*[<{\[]")
 # A name of the Hebrew charset that Python supports only under the name ISO-8859-8.
 _IN_LOGICAL_ORDER = re.compile(rb"iso-8859-8-i", re.IGNORECASE)
 _INNER_TAG = re.compile(r"<[^<>]*>")
-_CLAUSE_END = re.compile(r"[|:;!?,()\[\]{}<>»«„“”•·–—/\"\-。、]|\.(?=\s|$)")
+_CLAUSE_END = re.compile(r"[|:;!?,()\[\]{}<>•·–—/\-。、]|\.(?=\s|$)")
+# A quotation mark, and a mark before it as in "Ready?", do not end a clause. Otherwise "does not
+# exist" would be a clause of the title 'Variable "title" does not exist'.
+_QUOTE = re.compile(r'[.:;!?,]?["`„“”‟«»‹›]')
 # Replacements of characters, so that pages contain the same characters as the table `LANGUAGES`.
 # For example, some Persian pages contain the Arabic letters yeh and kaf.
 _LETTERS = str.maketrans(
@@ -358,10 +361,11 @@ def _is_not_found(title: str) -> bool:
     is missing: a part of the site, as in 'database "shop" does not exist', or a file on the server
     that is not a robots.txt, as in "/var/lib/x not found".
     """
-    text = _HYPHEN.sub(" ", _folded(unescape(title)))
+    # Some programs escape a message twice, so that the title contains "&amp;quot;".
+    text = _HYPHEN.sub(" ", _folded(unescape(unescape(title))))
     if not all(path.endswith("robots.txt") for path in _LOCAL_PATH.findall(text)):
         return False
-    for clause in _CLAUSE_END.split(text):
+    for clause in _CLAUSE_END.split(_QUOTE.sub(" ", text)):
         if _PART_OF_A_SITE.search(f" {clause} ".replace("on this server ", "")):
             return False
         words = clause.split()

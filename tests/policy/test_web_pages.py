@@ -208,6 +208,8 @@ We konden de pagina niet vinden ~ Nie można znaleźć strony ~ Такой ст�
 ご指定のページはありません ~ お探しのページはございません ~ 페이지가 없습니다 ~ Fant ikke siden
 The page cannot be located ~ We can't seem to find the page you're looking for ~ No such page
 页面未找到 ~ 找不到網頁
+The page "/robots.txt" was not found ~ 404 "Not found" ~ "Page not found" ~ Oops! "404" ~ Page `shop` not found
+«Страница» не найдена ~ „Seite nicht gefunden“ ~ Page “shop” not found ~ Not found: "/robots.txt"
 Algo salió mal. Página no encontrada ~ Mega Mall | Sidan hittades inte ~ Кешбэк-сервис | Страница не найдена
 """
 
@@ -218,6 +220,12 @@ The template of this page could not be found ~ We cannot find the server of this
 Class 'Page' not found ~ Page: database not found ~ Page not responding
 pq: relation "users" does not exist ~ Backend "default" not found ~ Database (shop) not found
 Server "web1" could not be found ~ Bucket "site" not found ~ Controller "PageController" does not exist
+Variable "title" does not exist. (500 Internal Server Error) ~ Variable “title” does not exist.
+Twig Runtime Error – Variable "entry" does not exist ~ Variable &quot;title&quot; does not exist ~ Key “menu” does not exist.
+Variable &amp;quot;title&amp;quot; does not exist ~ Variable &amp;#39;title&amp;#39; does not exist ~ Key `menu` does not exist
+pq: column "slug" does not exist ~ ERROR: extension "pgcrypto" does not exist (SQLSTATE 42704) ~ `users` `table` not found
+Product "shoes" not found ~ Product "Ready?" not found ~ Variable «title» does not exist ~ Variable ‹title› does not exist ~ „Titel“ existiert nicht
+Variable „title“ existiert nicht ~ La variable « titre » n'existe pas ~ Переменная «title» не существует
 Table 'shop.pages' doesn't exist ~ Fehler: Datenbank "shop" existiert nicht ~ Service: not found
 could not find /var/lib/page-cache ~ Page C:\\inetpub\\wwwroot\\page.aspx not found
 file '/etc/page.conf' does not exist ~ Not found: \\\\nas\\pages ~ could not find file:///srv/page/x
