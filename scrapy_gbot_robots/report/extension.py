@@ -119,6 +119,7 @@ class StartRequests:
         self.forbidden = 0
         self.first = ""
         self._signals.connect(self._count, signals.request_scheduled)
+        self._signals.connect(self._count_dropped, signals.request_dropped)
         self._signals.connect(self._look_at, signals.response_received)
         self._signals.connect(self._count_forbidden, request_forbidden)
 
@@ -128,10 +129,14 @@ class StartRequests:
         return not self._came and 0 < self.forbidden == self._scheduled
 
     def _count(self, request: Request) -> None:
-        meta = request.meta
-        # Redirects, retries and requests that went back to the scheduler were counted before.
-        if _IS_START in meta and _COUNTED.isdisjoint(meta):
+        if _is_first_of_a_start(request):
             self._scheduled += 1
+
+    def _count_dropped(self, request: Request) -> None:
+        # Scrapy drops a request, for example, if there was one for the same URL. It has sent the
+        # signal `request_scheduled` for it before that, so the request was counted.
+        if _is_first_of_a_start(request):
+            self._scheduled -= 1
 
     def _count_forbidden(self, request: Request, error: ForbiddenByRobotsTxt) -> None:
         if _IS_START in request.meta:
@@ -147,8 +152,17 @@ class StartRequests:
 
     def _disconnect(self) -> None:
         self._signals.disconnect(self._count, signals.request_scheduled)
+        self._signals.disconnect(self._count_dropped, signals.request_dropped)
         self._signals.disconnect(self._look_at, signals.response_received)
         self._signals.disconnect(self._count_forbidden, request_forbidden)
+
+
+def _is_first_of_a_start(request: Request) -> bool:
+    """Whether `request` is a start request that is scheduled for the first time.
+
+    It is not the first time for redirects, retries and requests that went back to the scheduler.
+    """
+    return _IS_START in request.meta and _COUNTED.isdisjoint(request.meta)
 
 
 # The page
