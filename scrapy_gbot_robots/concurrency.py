@@ -114,13 +114,13 @@ class TimeLimit:
         self._work.cancel()
 
 
-async def within(secs: float, work: Coroutine[Any, Any, _T]) -> _T:
+async def within(secs: float, work: Coroutine[Any, Any, _T], why: str = "") -> _T:
     """Await `work` for at most `secs` seconds, and return its result.
 
     Raises:
-        TimeoutError: `work` took longer, and was cancelled.
+        TimeoutError: `work` took longer, and was cancelled. The text of the error is `why`.
     """
-    return await TimeLimit(secs).on(work)
+    return await TimeLimit(secs).on(work, why)
 
 
 class OneThread:

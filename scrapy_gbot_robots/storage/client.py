@@ -336,12 +336,12 @@ class StorageClient:
         self._background.cancel()
         try:
             if self._storage is not None:
-                await within(CLOSE_SECS, self._close(self._storage))
+                await within(CLOSE_SECS, self._close(self._storage), _no_answer(CLOSE_SECS))
         except Exception as error:  # A user's own storage may raise any exception.
             if not self._uses_memory:
                 logger.warning(
                     "The robots.txt storage could not be closed properly: %s",
-                    _in_words(error, CLOSE_SECS),
+                    _in_words(error),
                 )
         for thread in self._threads.values():
             thread.end()
@@ -369,7 +369,8 @@ class StorageClient:
         """
         if not self._uses_memory:
             try:
-                return await within(CALL_SECS, self._thread_of(origin).run(self._do, act))
+                work = self._thread_of(origin).run(self._do, act)
+                return await within(CALL_SECS, work, _no_answer(CALL_SECS))
             # Twisted's CancelledError is a subclass of Exception, but it does not mean that the
             # storage has failed.
             except CancelledError:
@@ -411,10 +412,11 @@ class StorageClient:
             return
         is_expected = isinstance(error, (StorageError, TimeoutError))
         advices = _ADVICE
-        why = _in_words(error, CALL_SECS)
+        why = _in_words(error)
         if not is_expected:
             advices = _ADVICE_ON_BUG
-            why = f"{type(error).__name__}: {why}"
+            if str(error):
+                why = f"{type(error).__name__}: {why}"
         self._uses_memory = True
         self._memory = MemoryStorage()
         self._stats.set_value("gbot_robots/storage/fallback", 1)
@@ -455,5 +457,10 @@ class StorageClient:
         logger.info("The robots.txt storage works again, so the crawl uses it again")
 
 
-def _in_words(error: Exception, secs: float) -> str:
-    return shown(str(error) or f"no answer within {secs:g} s", limit=500).rstrip(".")
+def _no_answer(secs: float) -> str:
+    return f"no answer within {secs:g} s"
+
+
+def _in_words(error: Exception) -> str:
+    """Return the text of `error`, or the name of its class if it has no text."""
+    return shown(str(error) or type(error).__name__, limit=500).rstrip(".")

@@ -118,26 +118,36 @@ async def test_several_origins_are_asked_for_at_a_time_of_one_storage() -> None:
 
 
 class Sticky(MemoryStorage):
-    """Raises an error when it is closed, or waits for `go`."""
+    """Raises `error` when it is closed. If `error` is None, it waits for `go`."""
 
-    def __init__(self, *, hangs: bool) -> None:
+    def __init__(self, error: Exception | None) -> None:
         super().__init__()
-        self.hangs = hangs
+        self.error = error
         self.go = threading.Event()
 
     def close(self) -> None:
-        if not self.hangs or self.go.wait(20):
-            raise OSError("it sticks")
+        if self.error is not None:
+            raise self.error
+        self.go.wait(20)
 
 
-@pytest.mark.parametrize(("hangs", "why"), [(True, "no answer within 0.2 s"), (False, "it sticks")])
+@table(
+    "error, why",
+    row("late", None, "no answer within 0.2 s"),
+    row("error", OSError("it sticks"), "it sticks"),
+    row("error-without-text", NotImplementedError(), "NotImplementedError"),
+    row("its-own-timeout", TimeoutError(), "TimeoutError"),
+)
 @as_scrapy_runs_it
 async def test_storage_that_does_not_close_is_logged_and_delays_the_end_by_five_seconds_at_most(
-    hangs: bool, why: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    error: Exception | None,
+    why: str,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert client_module.CLOSE_SECS == 5
-    monkeypatch.setattr(client_module, "CLOSE_SECS", 0.2 if hangs else 5)
-    sticky = Sticky(hangs=hangs)
+    monkeypatch.setattr(client_module, "CLOSE_SECS", 0.2 if error is None else 5)
+    sticky = Sticky(error)
     async with opened(lambda: sticky) as entries:
         assert await entries.find(ORIGIN, bool) == (None, True)
     (warning,) = caplog.messages
@@ -158,6 +168,27 @@ async def test_error_of_another_kind_is_logged_with_its_traceback_and_leases_are
         assert "OSError: it is away" in caplog.text
         await until(lambda: said(caplog) == [FAILED, WORKS])
     assert not gated.leases
+
+
+@table(
+    "error, why",
+    row("no-text", NotImplementedError(), "NotImplementedError"),
+    row("text", KeyError("a"), "KeyError: 'a'"),
+    row("its-own-timeout", TimeoutError(), "TimeoutError"),
+    row("expected", StorageError(), "StorageError"),
+)
+@as_scrapy_runs_it
+async def test_error_without_a_text_is_logged_by_its_class(
+    error: Exception, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Failing(MemoryStorage):
+        def find(self, *_: Any) -> Any:
+            raise error
+
+    async with opened(Failing) as entries:
+        assert await entries.find(ORIGIN, bool) == (None, True)
+    (warning,) = caplog.messages
+    assert warning.startswith(f"The robots.txt storage failed: {why}. Until it works again, ")
 
 
 @as_scrapy_runs_it
