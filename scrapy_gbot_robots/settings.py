@@ -495,22 +495,31 @@ class _Need(NamedTuple):
         other: the field name of the other setting.
         useless: the values of the other setting that are not suitable.
         example: a suitable value of the other setting, as a text for the log.
+        unless: the field name and the value of a third setting with which the setting has an effect
+            in any case; None if there is no such setting.
     """
 
     other: str
     useless: tuple[object, ...]
     example: str
+    unless: tuple[str, object] | None = None
 
 
 # The settings that have an effect only with some values of a second setting, by field name. A
 # user's own class in GBOT_ROBOTS_STORAGE may read the settings of Redis and SQLite. So
-# `_Need.useless` contains only the plugin's own storages that do not read these settings.
+# `_Need.useless` contains only the plugin's own storages that do not read these settings. The
+# table in docs/settings.md lists the same settings.
 _NEEDS = {
     "page_rules_drop": _Need("page_rules", (False,), "True"),
     "purposes_action": _Need("purposes", ((),), '["train-ai"], for example'),
     "redis_client": _Need("storage", ("memory", "sqlite"), '"redis"'),
     "redis_url": _Need("storage", ("memory", "sqlite"), '"redis"'),
     "sqlite_path": _Need("storage", ("memory", "redis"), '"sqlite"'),
+    # Requests wait only while everything is disallowed because the robots.txt is unreachable. With
+    # "allow" the last copy decides. It disallows everything only if it is a refusal that counts.
+    "unreachable_wait_secs": _Need(
+        "unreachable", ("allow",), '"google"', unless=("access_denied", "disallow")
+    ),
 }
 
 
@@ -553,13 +562,17 @@ def _lack(field_name: str, need: _Need, settings: Words) -> Iterator[str]:
         settings: the user's settings.
 
     Raises:
-        ValueError: one of the two settings has a wrong value.
+        ValueError: one of the settings has a wrong value.
     """
     rows = _rows()
     name, other = _name_of(field_name), _name_of(need.other)
     value = _read(need.other, rows[need.other], settings)
     if value not in need.useless:
         return
+    if need.unless is not None:
+        third, useful = need.unless
+        if _read(third, rows[third], settings) == useful:
+            return
     if not _is_set(need.other, settings):
         yield f"{name} has no effect without {other} = {need.example}"
         return

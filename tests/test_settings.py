@@ -245,6 +245,21 @@ OR_SET = ". Remove it, or set GBOT_ROBOTS_"
     ({"GBOT_ROBOTS_SQLITE_PATH": "a.db"}, ""),
     ({"GBOT_ROBOTS_SQLITE_PATH": "a.db", "GBOT_ROBOTS_STORAGE": "sqlite"}, ""),
     ({"GBOT_ROBOTS_REDIS_URL": "redis://a", "GBOT_ROBOTS_STORAGE": "redis"}, ""),
+    # Requests wait only while everything is disallowed.
+    (
+        {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 300, "GBOT_ROBOTS_UNREACHABLE": "allow"},
+        f"UNREACHABLE_WAIT_SECS{WITH}UNREACHABLE = 'allow'{OR_SET}UNREACHABLE = \"google\"",
+    ),
+    ({"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60, "GBOT_ROBOTS_UNREACHABLE": "allow"}, ""),
+    ({"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 300}, ""),
+    (
+        {
+            "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 300,
+            "GBOT_ROBOTS_UNREACHABLE": "allow",
+            "GBOT_ROBOTS_ACCESS_DENIED": "disallow",
+        },
+        "",
+    ),
     # A class of the user's own may read these settings, and so may the function of a client.
     ({"GBOT_ROBOTS_SQLITE_PATH": "a.db", "GBOT_ROBOTS_STORAGE": "own.Storage"}, ""),
     ({"GBOT_ROBOTS_REDIS_URL": "redis://a", "GBOT_ROBOTS_STORAGE": "own.Storage"}, ""),
