@@ -162,6 +162,10 @@ def test_line_without_a_name_begins_no_group_that_was_used(line: bytes) -> None:
 def test_words_for_a_file_without_a_group_and_for_a_group_of_another() -> None:
     assert group_in_words(UserAgent.of("a"), None, None) == "none: no group names a or *"
     assert group_in_words(UserAgent.of("a"), "b", 1) == '"b" (line 1): no group names a or *'
+    other = RobotsTxt.parse(b"User-agent: b\nDisallow: /\n")
+    assert group_line(other, RobotsTxt.parse(ROBOTS_TXT).verdict("/x", "a")) is None
+    words = group_in_words(UserAgent.of("a"), "a", 1, b"Disallow: /\n")
+    assert words == '"a" (line 1): it names the crawler'  # this line does not name it
 
 
 @table(

@@ -55,7 +55,7 @@ def test_case_is_answered_as_one_types(visit: Visit) -> None:
     ]
     assert '"bot2000/1.0" is read as "bot"' in page.text("notes")
     assert '"shop" is not an absolute URL, or a path such as /a' in page.text("notes")
-    assert 'Googlebot: "googlebot" (line 1): it names the crawler' in page.text("groups")
+    assert 'Googlebot: "Googlebot" (line 1): it names the crawler' in page.text("groups")
     assert page.text("sitemaps") == "https://e.example/s.xml"
     assert "4 verdicts, 2 disallowed; lint: " in page.text("status")
     third = page.page.locator("#try-file li").nth(2).inner_text()
