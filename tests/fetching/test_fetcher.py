@@ -401,10 +401,16 @@ async def test_robots_txt_has_the_priority_of_scrapys() -> None:
     assert RobotsTxtMiddleware.DOWNLOAD_PRIORITY == 1000
 
 
-@pytest.mark.parametrize(("size", "off"), [(100, False), (20_000, True)], ids=["short", "long"])
+@table(
+    "coding, size, off",
+    row("short", "gzip", 100, False),
+    row("long", "gzip", 20_000, True),
+    row("plain", "identity", 10_000, False),
+    row("long-plain", "identity", 20_000, True),
+)
 @in_reactor
 async def test_long_body_is_decoded_apart(
-    size: int, off: bool, monkeypatch: pytest.MonkeyPatch
+    coding: str, size: int, off: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[threading.Thread] = []
 
@@ -413,8 +419,9 @@ async def test_long_body_is_decoded_apart(
         return decoded(*arguments, **more)
 
     monkeypatch.setattr(exchange, "decoded", noted)
-    packed = gzip.compress(RULES + b"#" + random.Random(1).randbytes(size).hex().encode())
-    assert await run_all([Scenario("", OBEY, coded("gzip", packed))]) == {"": OBEY}
+    body = RULES + b"#" + random.Random(1).randbytes(size).hex().encode()  # of twice that size
+    sent = coded("gzip", gzip.compress(body)) if coding == "gzip" else body
+    assert await run_all([Scenario("", OBEY, sent)]) == {"": OBEY}
     assert [thread is not threading.current_thread() for thread in seen] == [off]
 
 
