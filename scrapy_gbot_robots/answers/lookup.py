@@ -192,7 +192,7 @@ class Lookup:
         pending = self._pending.get(origin)
         if pending is not None:
             for user_agent in user_agents:
-                pending.user_agents = with_needed(pending.user_agents, user_agent)
+                self.need(origin, user_agent)
             # At least one of the two functions is None. Only the class `obeying.room.Room` passes
             # in a function, and it never waits for two look-ups of one origin at the same time.
             pending.then = pending.then or then

@@ -289,7 +289,7 @@ def looks_known(name: str) -> bool:
     """Return whether a name looks like a well-known crawler's name, but has letters past ASCII."""
     if name.isascii() or len(name) > _LONGEST:
         return False
-    return bool(get_close_matches(name.lower(), _REAL, n=1, cutoff=_ALIKE))
+    return _most_alike(name) is not None
 
 
 def well_known(user_agent: str) -> UserAgent | None:
@@ -321,5 +321,12 @@ def did_you_misspell(name: str) -> str:
     """
     if is_known(name) or len(name) > 2 * _LONGEST:
         return ""
-    nearest = get_close_matches(name.lower(), _REAL, n=1, cutoff=_ALIKE)
-    return f"; did you mean {_REAL[nearest[0]]}?" if nearest else ""
+    meant = _most_alike(name)
+    return f"; did you mean {meant}?" if meant else ""
+
+
+def _most_alike(name: str) -> str | None:
+    """Return the known name that looks most like `name`; None if no known name looks like it."""
+    for found in get_close_matches(name.lower(), _REAL, n=1, cutoff=_ALIKE):
+        return _REAL[found]
+    return None
