@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from heapq import heappop, heappush
+from http import HTTPStatus
 from itertools import count
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
@@ -39,9 +40,8 @@ NEVER = float("inf")  # a time that never comes
 _MOST_LOOKED_AT = 1000  # At most this many slots are compared to find one request.
 # If a request for a robots.txt has failed, the next one may use another proxy. To find this proxy,
 # about this many of the waiting requests are compared.
-_MOST_ASKERS = 64
+_MOST_COMPARED = 64
 _MOST_WAYS = 64  # At most this many items are in `Site.failed_ways`.
-_TOO_MANY_REQUESTS = 429
 _T = TypeVar("_T")
 
 
@@ -131,9 +131,9 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     # The user agents whose rules the next look-up reads (see `with_needed`).
     user_agents: tuple[UserAgent, ...] = ()
     waiters: tuple[Waiter, ...] = ()  # requests that wait in the downloader
-    # The ways of requests for the robots.txt, for example their proxies (`fetcher.way_of`), that
-    # have failed since the robots.txt became unreachable. The way that failed last is at the end.
-    # The second part of each pair is True if the server sent no response.
+    # The ways, such as proxies (`fetcher.way_of`), by which fetches of the robots.txt have failed
+    # since it became unreachable. The latest failure is at the end. Each item is a pair: the way,
+    # and whether the server sent no response.
     failed_ways: tuple[tuple[Way, bool], ...] = ()
     size: int = 0  # the number of requests in the lines of the site
     standing: Standing = Standing.OPEN
@@ -172,14 +172,14 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
         """
         if not answer.temporary:
             self.failed_ways = ()
-        elif answer.failed_way is not None and answer.status != _TOO_MANY_REQUESTS:
+        elif answer.failed_way is not None and answer.status != HTTPStatus.TOO_MANY_REQUESTS:
             ways = dict(self.failed_ways)
             ways.pop(answer.failed_way, None)
             ways[answer.failed_way] = answer.status is None
             self.failed_ways = tuple(ways.items())[-_MOST_WAYS:]
 
-    def next_asker(self, most_urgent: Request, way_of: Callable[[Request], Way]) -> Request:
-        """Return the request whose proxy the next request for the robots.txt will use.
+    def meta_source(self, most_urgent: Request, way_of: Callable[[Request], Way]) -> Request:
+        """Return the request whose proxy and other meta the next request for the robots.txt copies.
 
         If no request for the robots.txt has failed yet, this is the most urgent request. Otherwise
         it is the request with the best way. Ways are ranked in this order:
@@ -212,11 +212,11 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
         If there are many, the result has those at the beginning and at the end of each line, and of
         `waiters`.
         """
-        waiters = [waiter.request for waiter in _ends(self.waiters, _MOST_ASKERS)]
-        lines = _ends(self.unready_lines(), _MOST_ASKERS)
+        waiters = [waiter.request for waiter in _ends(self.waiters, _MOST_COMPARED)]
+        lines = _ends(self.unready_lines(), _MOST_COMPARED)
         queued: list[QueuedRequest] = []
         for line in lines:
-            queued += _ends(line, max(2, _MOST_ASKERS // len(lines)))
+            queued += _ends(line, max(2, _MOST_COMPARED // len(lines)))
         return waiters + [entry.request for entry in sorted(queued)]
 
 

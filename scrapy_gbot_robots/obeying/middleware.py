@@ -131,7 +131,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if not self.is_subject_to_robots(request):
             # A spider may have copied the meta of a page, with its provenance, to this request.
             request.meta.pop(PROVENANCE, None)
-            # A callback may copy this request, and the copy may not be exempt.
+            # A callback may make a copy of this request that is not exempt.
             self.identity.note(request)
             return None
         url = request.url

@@ -289,10 +289,10 @@ class Room:
         return request
 
     def take_surplus(self, keep: int) -> Iterator[Request]:
-        """Take requests that can go on out of the room, and yield them.
+        """Remove requests that can go on from the room, and yield them.
 
-        Stop when the room has only `keep` usable requests left. In each line, the last request of
-        the heap is taken first, because it is seldom urgent.
+        Stop when at most `keep` requests in the room can go on now or soon (`Occupancy.usable`). In
+        each line, the last request of the heap is taken first, because it is seldom urgent.
         """
         for line in self._lines():
             while line.site.standing is Standing.OPEN and line and self.occupancy.usable > keep:
@@ -542,8 +542,8 @@ class Room:
     def _seek(self, site: Site, *, has_turn: bool = False) -> bool:
         """Take an answer for `site` from memory, or begin its look-up, or queue it for a look-up.
 
-        `Site.next_asker` chooses the request whose proxy and other meta the request for the
-        robots.txt takes. If a request waits in the downloader, the look-up begins at once.
+        `Site.meta_source` chooses the request whose proxy and other meta the request for the
+        robots.txt copies. If a request waits in the downloader, the look-up begins at once.
 
         Args:
             site: the site.
@@ -567,8 +567,8 @@ class Room:
             site.asked_at = time.monotonic()
             self._young[site] = None
             then = partial(self._answered, site)
-            asker = site.next_asker(request, self._lookup.way_of)
-            self._lookup.look_up(site.origin, site.user_agents, asker, then, site.answer)
+            source = site.meta_source(request, self._lookup.way_of)
+            self._lookup.look_up(site.origin, site.user_agents, source, then, site.answer)
         else:
             self._queue(site, -request.priority)
         return True

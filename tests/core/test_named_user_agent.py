@@ -1,4 +1,4 @@
-"""Who asks: what counts of a name, which texts can be asked about, and the words for the group that is heeded."""
+"""Named user agents: what counts of a name, which texts can be asked about, and the words for the group that is heeded."""
 
 import pytest
 
@@ -37,7 +37,7 @@ Disallow: /
     ("bot2000/1.0", "--as", 'bot, from --as "bot2000/1.0"'),
     ("MJ12bot", "--as", "MJ12bot"),
 )
-def test_asker_says_what_counts_of_a_name(name: str, source: str, shown: str) -> None:
+def test_named_user_agent_shows_what_counts_of_a_name(name: str, source: str, shown: str) -> None:
     assert str(NamedUserAgent.of(name, source)) == shown
 
 
@@ -58,7 +58,7 @@ def test_asker_says_what_counts_of_a_name(name: str, source: str, shown: str) ->
         r'"GPTBot\|CCBot" is not the name of a crawler, because it would be read as "GPTBot".*',
     ),
 )
-def test_name_that_would_be_read_as_another_is_no_asker(name: str, error: str) -> None:
+def test_name_that_would_be_read_as_another_is_refused(name: str, error: str) -> None:
     with pytest.raises(ValueError, match=f"^{error}$"):
         NamedUserAgent.of(name, "--as")
 

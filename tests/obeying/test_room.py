@@ -248,7 +248,7 @@ def by(proxy: str) -> dict[str, Any]:
     return {"meta": {"proxy": proxy}}
 
 
-def askers(world: World, tries: int, status: int | None = None) -> list[str]:
+def proxies_tried(world: World, tries: int, status: int | None = None) -> list[str]:
     """The proxies of the look-ups of a.x, of which the first is under way and all others fail before the next."""
     for _ in range(tries):
         world.fails("a.x", 1, status)
@@ -263,33 +263,35 @@ def test_retry_goes_the_way_of_another_request_that_waits(slots: str, either: Wo
             meta = {"proxy": proxy} | ({"download_slot": proxy} if slots == "a-slot-each" else {})
             priority = 1 if proxy == "dead" else 0
             either.push(f"a.x/{proxy}{number}", priority=priority, meta=meta)
-    assert askers(either, 5) == ["dead", "good", "bad"] * 2  # the newest request goes first
+    assert proxies_tried(either, 5) == ["dead", "good", "bad"] * 2  # the newest request goes first
 
 
 def test_retry_goes_the_same_way_if_no_other_waits_until_one_comes(either: World) -> None:
     either.push(*(f"a.x/{number}" for number in range(200)), **by("dead"), priority=1)
-    assert askers(either, 2) == ["dead"] * 3
+    assert proxies_tried(either, 2) == ["dead"] * 3
     either.push("a.x/new", **by("good"))
-    assert askers(either, 1)[-1] == "good"
+    assert proxies_tried(either, 1)[-1] == "good"
 
 
 def test_way_with_an_answer_is_kept_and_429_is_not_gone_around(world: World) -> None:
     world.push("a.x/1", **by("first"), priority=1)
     world.push("a.x/2", **by("second"))
-    assert askers(world, 2, status=429) == ["first"] * 3
-    assert askers(world, 1)[-1] == "second"
-    assert askers(world, 3, status=503)[3:] == ["second"] * 4  # never back to where nothing answers
+    assert proxies_tried(world, 2, status=429) == ["first"] * 3
+    assert proxies_tried(world, 1)[-1] == "second"
+    assert (
+        proxies_tried(world, 3, status=503)[3:] == ["second"] * 4
+    )  # never back to where nothing answers
 
 
 def test_ways_are_tried_afresh_after_an_answer(world: World) -> None:
     world.push("a.x/1", **by("first"), priority=1)
     world.push("a.x/2", **by("second"))
-    assert askers(world, 1) == ["first", "second"]
+    assert proxies_tried(world, 1) == ["first", "second"]
     world.end("a.x", secs=5)
     world.waits(5)
     world.push("a.x/3", **by("first"), priority=2)
     assert world.pull() == []
-    assert askers(world, 0) == ["first", "second", "first"]
+    assert proxies_tried(world, 0) == ["first", "second", "first"]
 
 
 @as_scrapy_runs_it
@@ -300,7 +302,7 @@ async def test_retry_for_requests_in_the_downloader_goes_another_way_too(world: 
         for request in (Request(f"{origin}/{proxy}", **by(proxy)) for proxy in ("dead", "good"))
     ]
     await until(lambda: len(world.room.in_place) == 2)
-    assert askers(world, 1) == ["dead", "good"]
+    assert proxies_tried(world, 1) == ["dead", "good"]
     world.end("a.x")
     await together(*wait)
 

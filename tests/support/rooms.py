@@ -181,8 +181,8 @@ class World:
         before = self.known.get(origin)
         answer = CachedAnswer(origin, decision, status, Source.FETCHED, before=before)
         if is_temporary:
-            asker = next(each for each in reversed(self.requests) if Origin.of(each.url) == origin)
-            answer.failed_way = self.way_of(asker)
+            source = next(each for each in reversed(self.requests) if Origin.of(each.url) == origin)
+            answer.failed_way = self.way_of(source)
         self.known[origin] = answer
         self.asked.pop(host)(answer)
 
