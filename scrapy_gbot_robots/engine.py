@@ -3,8 +3,8 @@
 A *part* is an attribute or a method of Scrapy, for example `engine._slot`. `PARTS` lists all parts
 that this plugin uses. For each part, it describes what happens to a crawl if the part is missing.
 If a new version of Scrapy changes a part, usually only this module has to change. There are two
-exceptions: obeying/front.py replaces the `mqs` of a scheduler, and obeying/crawl_delay.py sets the
-`delay` and the `jitter` of a download slot.
+exceptions: obeying/front.py replaces the `mqs` of a scheduler and counts its requests, and
+obeying/crawl_delay.py sets the `delay` and the `jitter` of a download slot.
 
 A user's own downloader or a mocked engine may lack a part. A function of this module that needs the
 part then does nothing, or returns None, False or an empty collection. If a function behaves

@@ -369,7 +369,7 @@ class GbotSettings:
 
     @classmethod
     def of(cls, settings: Words) -> GbotSettings:
-        """Return the plugin's settings in `settings`, and the defaults of all other settings.
+        """Read the plugin's settings from `settings`. Those that are not set have their defaults.
 
         Raises:
             ValueError: a setting has a wrong value. The message contains the name of the setting, a

@@ -423,7 +423,7 @@ class _Audit:
         return value
 
     def _count_rules(self, url: str, robots: Sequence[Decisions], *, is_written: bool) -> None:
-        """Count the rules by which `url` is allowed or disallowed for each crawler.
+        """For each crawler, add one to the count of the rule that allows or disallows `url`.
 
         If `is_written`, also write a line with the rule for each crawler.
         """

@@ -64,7 +64,7 @@ class RobotsState(NamedTuple):
 
     @property
     def body(self) -> bytes:
-        """The body that the server sent, even if its rules do not decide; b"" if it sent none."""
+        """The body of the copy, even if it does not decide at present; b"" if there is none."""
         return self.copy.body
 
     @property

@@ -211,10 +211,11 @@ class ScannedGroup:
             self.has_usage = False
 
     def add_run(self, block: bytes, before: int) -> bool:
-        """Add the rules of a block of lines if each of the lines begins with "Disallow: ".
+        """Add the rules of a block of lines, and return True, if all its lines are disallow rules.
 
-        The first line of the block must begin with "Disallow: ". `before` is the number of lines
-        that come before the block in the file. Return whether the rules were added.
+        If a line does not begin with "Disallow: ", add nothing and return False. The caller has
+        already checked the first line. `before` is the number of lines that come before the block
+        in the file.
         """
         paths = block[_RUN_BYTES:].removesuffix(b"\n").split(b"\n" + _RUN)
         if len(paths) <= block.count(b"\n", 0, -1):

@@ -140,9 +140,10 @@ def _statements(
 
     Returns:
         The combined preferences of all `Content-Signal` lines, an `Index` of the paths in
-        `Content-Usage` lines, and a tuple with the preferences for each path. In place of a line
-        number, the `Index` contains the position of a path in this tuple. Position 0 is for lines
-        without a path, which apply if no path matches.
+        `Content-Usage` lines, and a tuple with the preferences for each path. Where another `Index`
+        contains the line number of a rule, this one contains the position in the tuple at which the
+        preferences for the path are. Position 0 has the preferences from lines without a path,
+        which apply if no path matches.
     """
     stated: dict[str, list[Preferences]] = {"": []}
     signals: list[Preferences] = []

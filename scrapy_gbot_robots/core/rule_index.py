@@ -375,7 +375,7 @@ def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
             begin -= len(segment)
             if suffixes[number + 1].startswith(text):
                 continue  # Several suffixes begin with the segment.
-            if not first:  # Even most hostile files do not need `first`, so it is made only here.
+            if not first:  # Made only here, because few files need it, even among hostile ones.
                 first = {path[at : at + _SUFFIX]: at for at in reversed(starts)}
             if first[suffix] > begin:
                 break

@@ -48,7 +48,7 @@ _BYTES_EACH = 2_700  # The memory for any `Rules` object with rules, without its
 _TEXT_COPIES = 3  # The text of a pattern is in memory up to three times.
 _BYTES_PER_RULE = 240
 _BYTES_PER_WILDCARD = 620  # A wildcard adds this to `_BYTES_PER_RULE`.
-_BYTES_PER_CONTENT_LINE = 150  # This is added to the length of the line.
+_BYTES_PER_CONTENT_LINE = 150  # What a `Content-` line takes in addition to its text.
 
 # A try is the comparison of one path of ordinary length with all rules of a `Rules` object.
 # Building the index takes as long as 25 tries, so the index is built after 25 tries. In this way,

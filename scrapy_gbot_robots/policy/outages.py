@@ -156,7 +156,10 @@ class Entry:
 
 
 class State(Enum):
-    """What a robots.txt means for requests now: one of three outcomes on Google's page."""
+    """What a robots.txt means for requests now, as one of the three outcomes that Google knows.
+
+    Google's page, "HTTP status codes", describes them.
+    """
 
     FULL_ALLOW = "full allow"  # Every URL of the origin is allowed.
     FULL_DISALLOW = "full disallow"  # Every URL of the origin is disallowed.

@@ -249,8 +249,9 @@ class SitemapDownloaderMiddleware:
         if origin_of_robots_txt(response.url) is None or not reads_sitemap(self.crawler, request):
             return response
         lines: list[str] = []
-        # If the request is from `process_start`, and the response is from this plugin's middleware
-        # for robots.txt, the `SitemapFeed` has already read the Sitemap lines.
+        # If `process_start` has requested this robots.txt, and `GbotRobotsTxtMiddleware` has
+        # answered the request with its copy, the `SitemapFeed` has already read the Sitemap lines
+        # of the file.
         if SITEMAP not in request.meta or ANSWERED not in response.flags:
             lines, skips = await run_in_thread(self._sitemap_lines, response)
             for skipped in skips:

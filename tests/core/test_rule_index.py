@@ -321,7 +321,7 @@ def test_of_thousands_of_patterns_hardly_one_is_tried_whose_segments_come_in_ano
 
 @table(
     "allows, splits",
-    row("few", 10, 4),  # freed after each of the first questions: most hosts are asked few
+    row("few", 10, 4),  # freed after each of the first three, because most hosts get few questions
     row("thousands", 14_000, 1),
 )
 def test_allowed_takes_rules_apart_no_more_often_than_verdict(

@@ -345,7 +345,7 @@ def without_settings() -> None:
 
 
 async def of_asyncio(settings: object) -> None:
-    """Neither may it be a coroutine function."""
+    """A function for GBOT_ROBOTS_REDIS_CLIENT must not be a coroutine function."""
 
 
 def with_a_bug(settings: dict[str, object]) -> object:
