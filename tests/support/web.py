@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from random import SystemRandom
 from socket import SO_LINGER, SOL_SOCKET, socket
 from typing import TypeAlias
 
@@ -69,10 +70,16 @@ class Asked:
 
 
 def free_port() -> int:
-    """Return a port of loopback on which no program listens."""
-    with socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a port of loopback on which no program listens.
+
+    The port is below those that the system gives to connections (on Linux 32768 and above). So no connection of another
+    test takes it before the caller does.
+    """
+    for port in SystemRandom().sample(range(21_000, 32_000), 100):
+        with contextlib.suppress(OSError), socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise OSError("no port is free")
 
 
 def free_port_like_tls() -> int:
