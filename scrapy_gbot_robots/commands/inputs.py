@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from .sites import RobotsState
 
 STDIN = "-"
-# A file with more bytes is not read, because it is probably not a robots.txt. By default, only the
-# first 500 KiB of a robots.txt are parsed.
+# A larger file is not read, because it is probably not a robots.txt. By default, only the first
+# 500 KiB of a robots.txt are parsed.
 MAX_BYTES = 64 * 2**20
 
 # The first bytes of files that cannot be a robots.txt: gzip, WARC and Parquet.
@@ -38,11 +38,11 @@ _ARCHIVES = (b"\x1f\x8b", b"WARC/", b"PAR1")
 
 
 def typed(text: str) -> str:
-    """Return a URL or a host from an argument as the user typed it, whatever the locale.
+    """Decode a URL or a host on the command line as UTF-8, and return it.
 
     In the C locale, Python decodes each byte past ASCII in an argument as a lone surrogate, which
-    no rule would match. Therefore the bytes of `text` are decoded again as UTF-8. If they are not
-    UTF-8, the bytes past ASCII are percent-encoded.
+    no rule would match. Therefore the bytes of `text` are decoded again in any locale. If they are
+    not UTF-8, the bytes past ASCII are percent-encoded.
     """
     return as_text(os.fsencode(text))
 

@@ -15,12 +15,12 @@ from unicodedata import combining, east_asian_width
 
 from ..core.urls import shown
 
-# A part of a line is a text without a style, or a pair of a text and the name of its style, such as
+# A part of a line of output: a text, or a tuple of a text and the name of its style, such as
 # ("allowed", "good").
 Part: TypeAlias = "str | tuple[str, str]"
 
-# The codes of the styles, for terminals (ECMA-48). Someone who does not see colours misses nothing,
-# because the words contain the same information.
+# For each style, its ECMA-48 code, which sets the colour or weight of text on a terminal. The words
+# of the output contain the same information as the colours.
 _STYLES = {"good": "32", "bad": "1;31", "warning": "33", "faint": "2", "strong": "1"}
 _CLEAR = "\r\x1b[K"  # These codes go to the beginning of the line, and erase the line.
 _GAP = "  "
@@ -47,7 +47,7 @@ def cells(text: str) -> int:
 
 
 def _printable(part: Part) -> tuple[str, str]:
-    """Return the printable text of a part, and the name of its style ("" if it has no style)."""
+    """Return the text of `part` in printable form, and the name of its style; "" for no style."""
     if isinstance(part, str):
         return printable(part), ""
     text, style = part
@@ -99,8 +99,9 @@ class Terminal:
 
         Args:
             lines: all lines of the file, as `core.lines.split_lines` returns them.
-            marks: the lines to write. A key is a line number, from 1. Its value is the text behind
-                the underline, and the style of the line and the underline.
+            marks: the lines to write, by their line numbers, from 1. Each value is a tuple of the
+                text after the underline, and the name of a style. The line and the underline get
+                this style.
         """
         width = len(str(max(marks, default=0)))
         for number, (text, style) in sorted(marks.items()):
@@ -123,7 +124,8 @@ class Terminal:
     def json(self, record: Mapping[str, Any]) -> None:
         """Write `record` as a line of JSON, or nothing if the output is for people.
 
-        Write a member of an Enum as its value, and another object that JSON lacks as text.
+        A member of an Enum is written as its value. Any other object that JSON cannot represent is
+        written as the result of `str`.
         """
         if self.as_json:
             text = json.dumps(record, default=lambda value: getattr(value, "value", str(value)))

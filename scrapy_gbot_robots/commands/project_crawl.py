@@ -104,8 +104,8 @@ def _settings_of(words: Words) -> Settings:
     """Return all settings for a run of the command.
 
     Without a project, Scrapy's default settings are added. If the storage is SQLite, but its path
-    is not set, the storage is changed to memory. Otherwise `gbot-robots` could use the file of a
-    project in the working directory, which only `scrapy robots` may do.
+    is not set, the storage is changed to memory. Otherwise the command `gbot-robots` would use the
+    storage of a project in the working directory. Only `scrapy robots` may use this storage.
 
     Args:
         words: the settings of a project. Without a project, only the settings that the user has
@@ -122,7 +122,7 @@ def _settings_of(words: Words) -> Settings:
 
 
 def opened_storage(words: Words) -> tuple[Storage, str]:
-    """Open the storage of the settings. Return it, and words that describe it in the output.
+    """Open the storage that the settings choose. Return it, and its description for the output.
 
     Raises:
         CommandError: nothing is stored between runs, or the storage cannot be opened.
@@ -130,7 +130,7 @@ def opened_storage(words: Words) -> tuple[Storage, str]:
     settings = _settings_of(words)
     gbot = GbotSettings.of(settings)
     try:
-        # Neither a file nor its tables are created, because the path may be mistyped.
+        # The path in the settings may be mistyped, so no file and no tables are created.
         choice = choice_of(gbot, Crawler(Spider, settings), creates=False)
         if choice.file is not None and not choice.file.exists():
             raise StorageError(f"{choice.file} does not exist")  # noqa: TRY301  It is handled below.
@@ -153,8 +153,8 @@ def run_in_crawl(words: Words, work: Callable[[RobotsFiles], Awaitable[_T]]) -> 
 
     Raises:
         CommandError: the crawl cannot run.
-        KeyboardInterrupt: the user has pressed Ctrl-C, or the process got SIGTERM. In the second
-            case, the argument of the exception is the number of SIGTERM.
+        KeyboardInterrupt: the user has pressed Ctrl-C, or the process got SIGTERM. After a SIGTERM,
+            the argument of the exception is the number of this signal.
         Exception: `work` has raised this exception.
     """
     # The plugin's warnings are not logged, because sub-commands write them in their own words.
@@ -168,7 +168,8 @@ def run_in_crawl(words: Words, work: Callable[[RobotsFiles], Awaitable[_T]]) -> 
     terminated_by: list[int] = []
 
     async def errand(crawler: Crawler) -> None:
-        # So `note_and_end` notes a SIGTERM, and the two can be told apart when the crawl has ended.
+        # Scrapy ends the crawl after Ctrl-C and after a SIGTERM. `note_and_end` notes a SIGTERM, so
+        # that it is known at the end of the crawl which of the two signals came.
         end_crawl: Any = signal.getsignal(signal.SIGTERM)
 
         def note_and_end(number: int, frame: object) -> None:

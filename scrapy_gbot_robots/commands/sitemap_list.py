@@ -21,7 +21,7 @@ from ..sitemaps.reader import MAX_BYTES, SitemapReader
 from .ending import CommandError, interruptible
 from .world import RobotsFiles, SitemapSkipped
 
-# At most this many sitemaps are read, as many as one sitemap index may list.
+# At most this many sitemaps are read. One sitemap index may list the same number of sitemaps.
 MOST_SITEMAPS = 50_000
 _ROWS = 2_000  # At most this many URLs are judged at a time.
 _HEAD = 512  # The beginning of gzip data or markup is looked for in this many bytes.
@@ -45,7 +45,8 @@ def is_sitemap(name: str, file: Any) -> bool:
 class _Sitemap(NamedTuple):
     where: str  # The URL of the sitemap, or the path of the file that the user has named.
     path: Path | None  # The path of the file; None if the sitemap has to be fetched.
-    # The URL of the fetched sitemap that lists this one; None if there is no such sitemap.
+    # The URL of the sitemap index that lists this sitemap. It is None if the user has named this
+    # sitemap, or if the index is a file.
     listed_at: str | None = None
 
 
@@ -89,7 +90,7 @@ class SitemapList:
         self._waiting = deque([first])
         # The URLs of all sitemaps that were found. A sitemap that is listed twice is read once.
         self._met = {name}
-        # For each file that was found by the last part of a URL alone, the whole URL.
+        # The files that were found by the last part of a URL alone. Each value is the whole URL.
         self._urls_of_files: dict[Path, str] = {}
 
     @property
@@ -98,7 +99,7 @@ class SitemapList:
         return [url for url in self._listed if url not in self._skipped]
 
     def has_to_fetch(self) -> bool:
-        """Return whether a sitemap has to be fetched, because none of the files contains it."""
+        """Return whether a sitemap has to be fetched, because no file contains it."""
         if self._folder is None:
             return True
         reader = SitemapReader(self._body)

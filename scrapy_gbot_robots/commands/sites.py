@@ -20,8 +20,8 @@ from ..policy.outages import REFUSALS, Copy, Decision, Entry, Kind, State, span
 from ..policy.overrides import Override
 from ..policy.verdicts import judge_url
 
-# The output shows the time of the next fetch under this name, which mentions a crawl, because the
-# command does not fetch the file itself.
+# The output shows the time of the next fetch under this name. The name mentions a crawl, because
+# the command that writes the output will not fetch the file again.
 NEXT_FETCH = "a crawl fetches it again"
 _PROXY_LOGIN = 407
 
@@ -36,7 +36,7 @@ class RobotsState(NamedTuple):
 
     Attributes:
         where: the URL of the robots.txt.
-        decision: what `entry` means now: rules, full allow or full disallow.
+        decision: what applies to the site now (the rules, full allow or full disallow), and why.
         entry: the copy, and the failures of later fetches, as the storage keeps them.
         origin: the origin; None if the name of the entry in the storage is not an origin.
         override: the override that applies to the site in a crawl; None if there is none.
@@ -57,14 +57,14 @@ class RobotsState(NamedTuple):
 
     @property
     def rules(self) -> bytes:
-        """The robots.txt if its rules decide, and otherwise b""."""
+        """The robots.txt if URLs are judged by its rules, and otherwise b""."""
         if self.has_rules:
             return self.copy.body
         return b""
 
     @property
     def body(self) -> bytes:
-        """The body of the copy, even if it does not decide at present; b"" if there is none."""
+        """The body of the copy, even if no URL is judged by it; b"" if there is no copy."""
         return self.copy.body
 
     @property
@@ -74,7 +74,7 @@ class RobotsState(NamedTuple):
 
     @property
     def has_rules(self) -> bool:
-        """Whether the rules of the robots.txt decide."""
+        """Whether URLs are judged by the rules of the robots.txt."""
         return self.decision.state is State.RULES
 
     @property
@@ -84,10 +84,10 @@ class RobotsState(NamedTuple):
 
     @property
     def is_denied(self) -> bool:
-        """Whether the server denied access to the robots.txt, or a bot wall answered in its place.
+        """Whether the server denied access to the robots.txt, or a bot wall sent a page instead.
 
-        Status 407 is treated as 401 here, because a server that is not a proxy sends it by mistake.
-        `REFUSALS` does not contain 407.
+        Status 407 is treated as 401 here, because a server that is not a proxy sends 407 by
+        mistake. `REFUSALS` does not contain 407.
         """
         copy = self.copy
         return copy.kind is Kind.WALL or copy.status in {*REFUSALS, _PROXY_LOGIN}

@@ -124,10 +124,10 @@ def _note_misspelt(expectations: Iterable[Expectation], where: str, err: Termina
 
 
 def _require_choice(robots: RobotsState, world: World) -> None:
-    """Check that a setting determines how to judge a site that denies access to its robots.txt.
+    """Require GBOT_ROBOTS_ACCESS_DENIED for a site that denies access to its robots.txt.
 
     Without the setting, everything on the site is allowed, so most expectations are met. A wrong
-    password for a staging server would look like a success.
+    password for a staging server would then look like a success.
 
     Raises:
         CommandError: GBOT_ROBOTS_ACCESS_DENIED is not set.

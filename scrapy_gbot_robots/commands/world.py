@@ -35,7 +35,8 @@ _OWN_NAMES = ("ROBOTSTXT_USER_AGENT", "USER_AGENT")
 class RobotsFile:
     """A robots.txt in a file.
 
-    Its rules always decide, while a whole site may be allowed or disallowed without rules.
+    URLs are always judged by the rules in the file. In contrast, a whole site may be allowed or
+    disallowed without rules, for example if its server has no robots.txt.
 
     Args:
         where: the path of the file; "-" for standard input.
@@ -62,7 +63,7 @@ class RobotsFile:
         return {"file": self.where}
 
     def in_words(self) -> Iterable[tuple[str, str]]:
-        """Return no facts for people, because they see the name of the file anyway."""
+        """Return an empty tuple, because the only fact is the path, which the user has typed."""
         return ()
 
     def verdicts(
@@ -174,7 +175,7 @@ class World:
         return result
 
     def storage(self) -> tuple[Storage, str]:
-        """Open the storage of the settings. Return it, and words that describe it in the output.
+        """Open the storage that the settings choose. Return it, and its description for the output.
 
         Raises:
             CommandError: nothing is stored between runs, or the storage cannot be opened.
@@ -184,7 +185,7 @@ class World:
 
     @property
     def _settings_module(self) -> Any:
-        """The plugin's module `settings`. It is imported late, because its import takes long."""
+        """The plugin's module `settings`. Its import is slow, so it is imported when needed."""
         return import_module("..settings", __package__)
 
     @staticmethod

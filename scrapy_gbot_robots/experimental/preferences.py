@@ -6,11 +6,11 @@ page. core/preferences.py reads the lines of a robots.txt. This module reads the
 finds mistakes in the lines of a robots.txt for `lint`, and checks the requests of a crawl.
 
 A *purpose* is what a crawl uses pages for, such as "train-ai". The setting `GBOT_ROBOTS_PURPOSES`
-lists the purposes of a crawl. If it lists none, the crawl does not use this module. A site without
-preferences refuses no purpose. If the robots.txt and the headers of a page differ, the more
-restrictive preference is used. If a site refuses a purpose, the setting
-`GBOT_ROBOTS_PURPOSES_ACTION` determines whether the request is forbidden, or whether the refusal is
-only noted.
+lists the purposes of a crawl. If it lists none, the crawl does not use this module. If the
+robots.txt and the headers of a page differ, the more restrictive preference is used. If a site
+refuses a purpose, the setting `GBOT_ROBOTS_PURPOSES_ACTION` determines whether the request is
+forbidden, or whether the refusal is only noted. A site that states no preferences does not refuse
+any purpose.
 
 The module is experimental, because the drafts may change. The verdicts of rules do not depend on
 preferences.
@@ -124,9 +124,9 @@ def _not_read(path: str, dictionary: bytes) -> str:
 def _on_label(line: int, field: str, pairs: Iterable[tuple[str, str]], labels: Labels) -> Odd:
     """Yield a mistake for the first label in a line that has no effect, if there is one.
 
-    A label, such as "train-ai", has no effect if only the other field defines it, or if its value
-    is not valid. A label that neither field defines may come from a later draft. So it is a mistake
-    only if the line contains no label that a field defines.
+    A label, such as "train-ai", has no effect if the field of the line does not define it, or if
+    its value is not valid. But if neither Content-Usage nor Content-Signal defines a label, it may
+    come from a later draft. Then it is a mistake only if all labels in the line are unknown.
 
     Args:
         line: the number of the line.
@@ -182,7 +182,8 @@ def refusal(
     Args:
         purposes: the purposes of the crawl.
         stated: the preferences of the site.
-        who: words for the source of the preferences. The reason of the verdict begins with them.
+        who: the source of the preferences, such as "robots.txt". The reason of the verdict begins
+            with this text.
     """
     refused = [purpose for purpose in purposes if word_on(purpose, stated) == REFUSED]
     if not refused:

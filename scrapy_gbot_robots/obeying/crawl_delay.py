@@ -71,9 +71,9 @@ class CrawlDelays:
 
         The crawl-delay is applied when `request` reaches the downloader.
 
-        Scrapy copies the slot of a request to a redirected request, even if the host is another
-        one. Therefore this method also removes the slot from the meta, unless the code of the user
-        has chosen it. The downloader then chooses the slot of the new host.
+        Scrapy copies the slot of a request to a redirected request, even if the redirect leads to
+        another host. Therefore this method also removes the slot from the meta, unless the user's
+        own code has chosen the slot. The downloader then chooses the slot of the new host.
         """
         self._asked[request] = (answer.origin, answer.crawl_delay(user_agent) or 0.0)
         meta = request.meta
@@ -85,8 +85,8 @@ class CrawlDelays:
         """Apply the crawl-delay that `note_delay` has stored, before the slot sends `request`.
 
         If the downloader has chosen the slot, this method stores the key of the slot in the meta
-        (`OWN_SLOT`). Scrapy copies the meta to a redirected request. There `note_delay` sees from
-        this key that the user has not chosen the slot, and lets the downloader choose a new one.
+        (`OWN_SLOT`). Scrapy copies the meta to a redirected request. From this key, `note_delay`
+        sees that the user has not chosen the slot, and lets the downloader choose another slot.
         """
         key = request.meta[_SLOT]
         if OWN_SLOT in request.meta:

@@ -17,10 +17,10 @@ The front works in one of two ways:
 2. In all other cases, requests stay in the scheduler until the front takes them. If the room has no
    request for the engine, the front moves requests from the scheduler into the room until one of
    them need not wait, but at most for `PULL_SECS`. It stops when the room holds enough requests
-   (`_holds_enough`). So the other processes get their share of a shared queue, and most requests of
-   a queue on disk stay on disk. If the scheduler is not Scrapy's, the front also takes a few
-   requests ahead of time (`LOOK_AHEAD`). When the crawl closes, the front gives the requests in the
-   room back to the scheduler.
+   (`_holds_enough`). So all processes that share a queue get requests, and most requests of a queue
+   on disk stay on disk. If the scheduler is not Scrapy's, the front also takes a few requests ahead
+   of time (`LOOK_AHEAD`). When the crawl closes, the front gives the requests in the room back to
+   the scheduler.
 
 If the user's scheduler fails, for example because its Redis is down, the room keeps its requests,
 and the engine still gets those that are ready. The front calls the scheduler again after
@@ -60,18 +60,18 @@ MOST_OF_A_SLOT = 100
 # requests from the scheduler when the room has enough usable requests: USABLE times
 # CONCURRENT_REQUESTS, or LOOK_AHEAD if LOOK_AHEAD is more.
 USABLE = 2
-# If the scheduler is not Scrapy's, the front takes requests until it holds this many, even if it
-# already has one that can go on. So the robots.txt of the next host is fetched early, even if the
-# crawl downloads few requests at a time. The number is small, because other processes may share the
-# queue, and because a process that is killed loses the requests that it holds.
+# If the scheduler is not Scrapy's, the front takes requests ahead of time until it holds this many.
+# So the robots.txt of the next host is fetched early, even if the crawl downloads few requests at a
+# time. The number is small, because other processes may share the queue, and because a process that
+# is killed loses the requests that it holds.
 LOOK_AHEAD = 20
 # When an unreachable host recovers, all its requests in the room become usable at once. If the room
 # then holds more than SURPLUS times `_most_usable` usable requests, the front gives some of them
 # back to the scheduler.
 SURPLUS = 3
 # A site is late if the look-up of its robots.txt has been running for more than a second. The front
-# takes no more requests if it holds too many requests of late sites. This limit is `_most_usable`
-# at first, and doubles after each interval of this length while a look-up stays late.
+# takes no more requests if its requests of late sites reach a limit. The limit is `_most_usable` at
+# first. While a look-up stays late, the limit doubles each time DOUBLE_SECS have passed.
 DOUBLE_SECS = 0.5
 PULL_SECS = 0.01  # The front searches at most this long for a request that can go on.
 # If the scheduler fails, the front calls it again after this time. Scrapy's engine, too, calls the
@@ -138,7 +138,7 @@ class Front:
 
     @property
     def _theirs(self) -> Any:
-        """Access to the methods of the user's class, without those of the front."""
+        """The same scheduler, but with the methods of the user's class and not of the front."""
         return super()
 
     @classmethod
@@ -320,7 +320,7 @@ class Front:
         if holds_some and time.monotonic() < self._ask_at:
             return None
         try:
-            # When some schedulers are empty, their `next_request` waits for a new request.
+            # In some schedulers, `next_request` waits for a new request if the scheduler is empty.
             if holds_some and not self._theirs.has_pending_requests():
                 return None
             request: Request | None = self._theirs.next_request()

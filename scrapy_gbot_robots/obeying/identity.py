@@ -33,8 +33,8 @@ from .subject import is_subject
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-# At most this many User-Agent headers that other middlewares have set are stored. The middlewares
-# choose the headers from lists, which are usually shorter.
+# The plugin stores at most this many User-Agent headers that other middlewares have set. These
+# middlewares choose the headers from lists, which are usually shorter.
 _MOST_HEADERS = 10_000
 _REMEDY = "Set ROBOTSTXT_USER_AGENT to your crawler's name"
 
@@ -159,7 +159,7 @@ class CrawlerIdentity:
     def tokens(self, request: Request) -> frozenset[str]:
         """Return the product tokens of the user agent of `request`, in lower case.
 
-        A page may use them in its robots meta tags, for example.
+        Page rules for a certain crawler name the crawler by one of these tokens.
         """
         return frozenset(map(str.lower, self.user_agent(request).tokens))
 

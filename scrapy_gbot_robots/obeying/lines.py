@@ -34,9 +34,9 @@ from ..engine import DownloadSlots, in_progress
 from ..fetching.fetcher import Way
 from ..meta import SITEMAP
 
-# If a slot has a delay, the room gives it only as many requests as it can send in this time.
+# A download slot with a delay gets only as many requests as the slot can send in this time.
 AHEAD_SECS = 1.0
-NEVER = float("inf")  # a time that never comes
+NEVER = float("inf")
 _MOST_LOOKED_AT = 1000  # At most this many slots are compared to find one request.
 # If a request for a robots.txt has failed, the next one may use another proxy. To find this proxy,
 # about this many of the waiting requests are compared.
@@ -109,10 +109,10 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     not wait if the crawl's own code has dropped the request for the robots.txt, or if the origin is
     dead or gone (patience.py).
 
-    When the turn of a site or its time has come, the room first takes a good answer from memory, if
-    there is one. If no request waits any more, the site is OPEN. If a new answer may recover, the
-    site is due later. After any other answer, the site is OPEN. But if a request cannot use the
-    new answer, the room seeks another one at once.
+    When a site has its turn, or its time has come, the room first looks for an answer in memory. If
+    no request waits any more, the site is OPEN. If a new answer is of the kind "may recover", the
+    site is due later. After any other answer, the site is OPEN. But if a request cannot use the new
+    answer, the room seeks another one at once.
 
     While a site is UNREACHABLE, portions of its requests leave the room, and are forbidden
     (patience.py). If the project's own code may exempt requests (`Room.project_may_exempt`), each
@@ -193,7 +193,7 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
 
         Args:
             most_urgent: the most urgent request.
-            way_of: returns the way of a request, `Lookup.way_of`.
+            way_of: the method `Lookup.way_of`, which returns the way of a request.
         """
         if not self.failed_ways:
             return most_urgent
@@ -209,8 +209,8 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     def _some_that_wait(self) -> list[Request]:
         """Return some of the requests that wait, the most urgent first.
 
-        If there are many, the result has those at the beginning and at the end of each line, and of
-        `waiters`.
+        If there are many, the result contains only requests at the beginning and at the end of the
+        lines and of `waiters`.
         """
         waiters = [waiter.request for waiter in _ends(self.waiters, _MOST_COMPARED)]
         lines = _ends(self.unready_lines(), _MOST_COMPARED)
@@ -281,8 +281,8 @@ class Occupancy:
     def waiting(self) -> int:
         """How many requests are in lines of sites that wait for a robots.txt.
 
-        All requests of a site count if its standing is not `OPEN`. Requests that wait in the
-        downloader do not count.
+        These are all requests of the sites whose standing is not `OPEN`. Requests that wait in the
+        downloader are not counted.
         """
         return self.size - self._by_standing[Standing.OPEN]
 
@@ -344,8 +344,9 @@ class Handed(NamedTuple):
     def goes_back(self, origin: Origin) -> bool:
         """Whether the request goes back to the room if memory has no good answer for `origin`.
 
-        It does not go back if it was handed out with an answer for `origin`. It goes back at most
-        once, or once more if the front has given it back to the user's scheduler meanwhile.
+        It does not go back if it was handed out with an answer for `origin`, or if it has gone back
+        before. But if the front has given it back to the user's scheduler since then, it may go
+        back once more.
         """
         if self.answer is not None and self.answer.origin == origin:
             return False
@@ -396,7 +397,8 @@ class ReadyLines:
         If they were not forgotten, their slots would look busy for ever.
         """
         under_way = in_progress(self._crawler)
-        if under_way is None:  # The engine has no list of requests, so all of them are forgotten.
+        # If it is unknown which requests are in progress, all requests are forgotten.
+        if under_way is None:
             under_way = ()
         dropped = [request for request in self._handed if request not in under_way]
         for request in dropped:
@@ -404,9 +406,10 @@ class ReadyLines:
         return bool(dropped)
 
     def add(self, line: SiteLine) -> None:
-        """Make `line` ready, and give it a turn among the lines whose first request has its rank.
+        """Make `line` ready. Its turn comes after the turns of equally urgent lines of its slot.
 
-        If the line has a turn already, and the rank has not changed, it keeps this turn.
+        If the line has a turn already, and the rank of its first request has not changed, the line
+        keeps this turn.
         """
         rank = line[0].rank
         if line.turn and rank == line.turn_rank:
@@ -452,7 +455,7 @@ class ReadyLines:
 
 
 def _is_busy(slot: Any, under_way: int, on_the_way: int) -> bool:
-    """Whether a download slot has so many requests that it could not send one more soon.
+    """Whether a download slot has too many requests to send one more soon.
 
     Args:
         slot: the slot.

@@ -54,7 +54,7 @@ from .lines import Handed
 from .room import Room
 from .subject import clear_own_meta, is_subject, mark_known, origin_of, restore, returned
 
-_LONGEST_URL = 2_000  # The log shows at most this many characters of a forbidden request.
+_LONGEST_URL = 2_000  # The log shows at most this many characters of a forbidden URL.
 # If a spider or a middleware of this plugin requests a robots.txt, the meta has one of these keys.
 _OF_THE_PLUGIN = frozenset({PROBE, SITEMAP})
 
@@ -129,9 +129,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         restore(request)
         handed = self.room.ready.end_way(request)
         if not self.is_subject_to_robots(request):
-            # A spider may have copied the meta of a page, with its provenance, to this request.
+            # A spider may have copied the meta of a page to this request. The provenance in that
+            # meta is only for the page.
             request.meta.pop(PROVENANCE, None)
-            # A callback may make a copy of this request that is not exempt.
+            # `note` stores the User-Agent header, because a callback may copy this request, and
+            # the copy may be subject to a robots.txt.
             self.identity.note(request)
             return None
         url = request.url
@@ -161,7 +163,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             if answer.override is None:
                 return await self._known_robots_txt(request, answer)
             if answer.state is not State.FULL_DISALLOW:
-                # An override applies to a robots.txt only if it disallows everything.
+                # An override forbids a request for a robots.txt only if the override disallows
+                # everything on the site.
                 return None
         if answer.takes_long(url, user_agent):  # Hostile rules take milliseconds for one URL.
             verdict, preferences = await run_in_thread(self._opinion, answer, url, user_agent)
@@ -248,7 +251,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         elif self._preferences is not None:
             refusal = self._preferences.before(request, preferences)
         override = answer.override
-        if override is not None:  # The override replaces the robots.txt, and gave the verdict.
+        if override is not None:  # The override replaces the robots.txt, so it has decided.
             verdict = override.named(verdict)
             if refusal is not None:
                 refusal = override.named(refusal)
@@ -364,8 +367,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         The response is made from the robots.txt in the storage.
 
         If a spider of the user has made the request, but the storage has no complete file, return
-        None, so that the request is sent. If this plugin has made the request, the beginning of a
-        file is enough, and so is a response without a file, such as a 404.
+        None, so that the request is sent. If this plugin has made the request, the response may
+        also be the beginning of a file, or a response without a file, such as a 404.
 
         Raises:
             IgnoreRequest: this plugin has made the request, and the server did not respond to the
@@ -389,7 +392,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         try:
             body.decode()
         except UnicodeDecodeError:
-            # Without the name of an encoding, Scrapy would guess one of dozens.
+            # If the response does not name its encoding, Scrapy guesses one of dozens of encodings.
             encoding = "cp1252"
         return TextResponse(
             request.url,
@@ -487,9 +490,9 @@ def identity_of(crawler: Crawler) -> CrawlerIdentity | None:
 
 
 def _provenance(answer: CachedAnswer, verdict: Verdict) -> dict[str, Any]:
-    """Return which robots.txt and which line of it have allowed a request.
+    """Return the provenance of a page: the robots.txt and the line that allowed its request.
 
-    `meta.PROVENANCE` describes the fields of this provenance. If GBOT_ROBOTS_PROVENANCE is on, the
+    `meta.PROVENANCE` describes the fields of the provenance. If GBOT_ROBOTS_PROVENANCE is on, the
     caller stores the provenance in the meta of the request.
     """
     fetched = line = None

@@ -8,11 +8,11 @@ answer. The other methods take only answers of unreachable robots.txt files.
 Below, a *wait* is the time in GBOT_ROBOTS_UNREACHABLE_WAIT_SECS, and a *portion* is 64 requests of
 one origin.
 
-* First, all requests of the origin wait. One wait after the first failure, the next look-up
-  decides. If it fails too, a portion is forbidden, and the other requests wait longer. If this
-  look-up would come later than two waits after the first failure, the portion is forbidden when one
-  wait has passed, without a look-up. After each later look-up that fails, another portion is
-  forbidden, but at most one in each wait.
+* At first, all requests of the origin wait, for at least one wait after the first failure. If the
+  next look-up after that time fails too, a portion is forbidden, and the other requests wait
+  longer. If this look-up cannot begin within two waits of the first failure, a portion is forbidden
+  without a look-up, when one wait has passed. After each later look-up that fails, another portion
+  is forbidden, but at most one in each wait.
 * When the origin has been unreachable for five waits, it is *dead*. All its requests are forbidden.
 * When no server of an origin was found three times in a row, the origin is *gone*. All its requests
   are forbidden. "No server was found" means that the name of the host did not resolve, or that the
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 GIVEN_UP = 64  # the number of requests in a portion
 DEAD_AFTER = 5  # After this many waits, an unreachable origin is dead.
 
-# If no server was found for one origin, our own network may be down. Until this time has passed, no
-# other origin is gone, unless some server has answered since the other origin first failed.
+# If no server was found for two origins within this time, and no server at all has answered since
+# their first failures, our own network is probably down. Neither origin is gone then.
 _LATELY_SECS = 10.0
-# If no server at all has answered since the first failure of an origin in this run, the origin is
-# not gone before this time has passed. If other origins fail in this time too, our own network is
-# probably down. As long as they fail, the room checks at this interval whether the origin is gone.
+# If no server at all has answered since the first failure of an origin in this run, our own network
+# may be down. So the origin is not gone before this time has passed. After that, the room checks at
+# this interval whether the origin is gone, as long as other origins fail too.
 _DOUBT_SECS = 2.0
 _SHORTEST_SECS = 0.1  # The room waits at least this long before it looks at an origin again.
 _MOST_PORTIONS = 10_000  # The portions of at most this many origins are in memory.

@@ -39,7 +39,7 @@ a look-up, and are then forbidden.
 
 The room is in memory only. When the crawl closes, the front takes out all requests by `take_all`,
 and gives them back to the scheduler. But if the room takes the place of the scheduler's queue in
-memory, the requests are lost with the room, as Scrapy loses those in its queue.
+memory, the requests are lost with the room, as they would be lost with Scrapy's queue.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ from .patience import Patience
 from .subject import is_unchecked_sitemap, origin_of, restore
 
 LOOK_SECS = 0.1  # The clock of the room ticks at this interval.
-# A request that has waited for an answer may use the answer for this time after it has come, even
-# if the answer is out of date by then.
+# An answer may become out of date before all requests that waited for it have gone on. Therefore
+# these requests may use the answer until this time has passed since it came.
 SERVED_SECS = 600.0
 FEWEST_AT_A_TIME = 16  # At least this many look-ups may run at the same time.
 SLOW_SECS = 4.0  # If a look-up has been late for longer than this, the log names its robots.txt.
@@ -118,8 +118,9 @@ class Room:
             not wait.
 
     Attributes:
-        download_slots: the download slots. If their attribute `are_apart` is True, the priorities
-            of two requests are compared only if both use the same slot.
+        download_slots: the download slots. By default, the priorities of two requests are compared
+            only if both use the same slot. If `download_slots.are_apart` is False, the priorities
+            of all requests are compared.
         occupancy: how many requests are in the room.
         ready: the lines that have a turn, and the requests that were handed out.
         in_place: the requests that wait in the downloader.
@@ -170,7 +171,7 @@ class Room:
         # site is in `_young`, and then in `_late`.
         self._young: dict[Site, None] = {}
         self._late: dict[Site, None] = {}
-        # The sites whose robots.txt was fetched, and of which no request was handed out since then.
+        # The sites of which no request was handed out since their robots.txt was fetched.
         self._unused_answers: set[Site] = set()
         self._has_logged_slow = False
         self.project_may_exempt = False
@@ -184,8 +185,7 @@ class Room:
         """The time at which the first of the late look-ups became late; infinity if none is late.
 
         The time is on the monotonic clock. The earlier it is, the more requests of late sites the
-        front may hold. It may be the time of an unreachable site, although `Occupancy.late` does
-        not count the requests of unreachable sites.
+        front may hold. Unlike `Occupancy.late`, this property does not leave out unreachable sites.
         """
         for site in self._late:
             return site.asked_at + LATE_SECS
@@ -250,9 +250,9 @@ class Room:
             user_agent = self._identity.user_agent(request)
             self._need(site, user_agent)
             if site.answer is None and not site.is_sought:
-                # No request of the site waits. If there is a good answer in memory, the request may
-                # go on. `_settle` need not be called then: no other line can become ready by the
-                # answer, and no answer is sought, so the standing stays `OPEN`.
+                # No other request of the site waits. If there is a good answer in memory, this
+                # request may go on. `_settle` need not be called in this case, because no other
+                # line can become ready, and the standing stays `OPEN`.
                 known = self._lookup.good_answer(origin, user_agent)
                 if known is not None and not known.bars_for_now:
                     site.answer = known
@@ -282,7 +282,8 @@ class Room:
         request = self._next_ready()
         if request is None and self.ready.forget_dropped():
             request = self._next_ready()
-        # The slots of the sites in `_unused_answers` are busy, so other sites may be looked up.
+        # If nothing can be handed out, the slots of the sites in `_unused_answers` are busy. So
+        # these sites no longer count against the limit of `_begin_look_ups`.
         if request is None and self._unused_answers:
             self._unused_answers.clear()
             self._begin_look_ups()
@@ -550,7 +551,7 @@ class Room:
             has_turn: whether the site was queued and has its turn.
 
         Returns:
-            False if no request waits, so that nothing was done.
+            False if nothing was done, because no request of the site waits; otherwise True.
         """
         request = site.most_urgent()
         if request is None or site.origin is None:
@@ -622,9 +623,10 @@ class Room:
     # The following methods handle the ticks of the clock, and responses of servers.
 
     def _tick(self) -> None:
-        """Do what is due, or close the room if the crawl is closing.
+        """Find look-ups that have become late, and begin look-ups that are due.
 
-        The engine is also asked to take requests, because the delay of a slot may be over.
+        If the room holds requests, call `pull_soon`, because the delay of a slot may be over. If
+        the crawl is closing, only close the room.
         """
         if is_closing(self._crawler):
             self.close()
@@ -633,9 +635,9 @@ class Room:
         self.ready.forget_dropped()
         now = time.monotonic()
         for site in [*takewhile(lambda site: site.asked_at <= now - LATE_SECS, self._young)]:
-            # The look-up of the site is late now. If the robots.txt was unreachable before, a
-            # better answer will not come soon, so some requests in the downloader may be forbidden.
-            # Requests without any answer still wait.
+            # The look-up of the site is late now, so its answer will probably not come soon. If the
+            # robots.txt was unreachable before, requests in the downloader may be forbidden by the
+            # old answer. If there is no old answer, they still wait.
             del self._young[site]
             self._late[site] = None
             self._settle(site)

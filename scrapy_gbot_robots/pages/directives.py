@@ -7,10 +7,9 @@ is a time in ISO 8601. These are plain values, so that `request.meta` and a JOBD
 If a page has several rules, all of them apply. If two of them contradict each other, the more
 restrictive one applies.
 
-Parsing a page takes long, and most pages have no robots meta tag. Therefore the first bytes of a
-page are searched for the names of crawlers, such as "robots". If one of the names is found, the
-head of the page is parsed in small steps, up to the beginning of the body or up to
-`MOST_HEAD_BYTES`.
+Parsing a page is slow, and most pages have no robots meta tag. Therefore the first bytes of a page
+are searched for the names of crawlers, such as "robots". If one of the names is found, the head of
+the page is parsed in small steps, up to the beginning of the body or up to `MOST_HEAD_BYTES`.
 
 A link is the `href` of an `a` or `area` element, resolved against the base URL of the page, as in
 Scrapy's link extractors. The URLs of requests and links are compared in the form that Scrapy gives

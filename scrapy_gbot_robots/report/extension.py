@@ -133,8 +133,8 @@ class StartRequests:
             self._scheduled += 1
 
     def _count_dropped(self, request: Request) -> None:
-        # Scrapy drops a request, for example, if there was one for the same URL. It has sent the
-        # signal `request_scheduled` for it before that, so the request was counted.
+        # Scrapy drops a second request for the same URL, for example. It sends the signal
+        # `request_scheduled` before it drops a request, so `_count` has counted the request.
         if _is_first_of_a_start(request):
             self._scheduled -= 1
 

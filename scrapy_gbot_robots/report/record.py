@@ -1,11 +1,10 @@
 """Writes the record of a crawl (`GBOT_ROBOTS_RECORD`), which is a file of JSON Lines.
 
 The record has a line for each answer of the crawl. An *answer* is what the crawl decides for an
-origin after a look-up of the robots.txt. The answer is that the rules of the robots.txt apply, that
-all URLs are allowed, or that none are. The line contains the answer and the robots.txt on which it
-is based, or the reason why there is none. If this crawl has fetched the robots.txt, the line also
-contains the headers of the request and the response. So a reader of the record does not need the
-storage.
+origin after a look-up of the robots.txt: the rules apply, all URLs are allowed, or all URLs are
+disallowed. The line contains the answer and the robots.txt on which it is based, or the reason why
+there is no robots.txt. If this crawl has fetched the robots.txt, the line also contains the headers
+of the request and the response. So a reader of the record does not need the storage.
 
 A thread writes each line as soon as the crawl has the answer. If the file is compressed, each line
 is compressed separately, so the lines can be read even if the process is killed. If a line can be

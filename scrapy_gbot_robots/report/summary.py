@@ -82,9 +82,9 @@ class CrawlCounts:
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.forbidden = 0
-        # For each origin, the fields of an `OriginRow` as a plain tuple. Each time the garbage
-        # collector runs, it visits every `OriginRow`, but it visits a plain tuple of texts only
-        # once. Whole answers are not kept here, because they contain all rules.
+        # For each origin, the fields of an `OriginRow` as a plain tuple. The garbage collector
+        # visits every `OriginRow` in each of its runs, but a plain tuple of texts only in one run.
+        # Whole answers are not kept here, because they contain all rules.
         self.origins: dict[Origin, tuple[str | int | None, ...]] = {}
         # The number of forbidden requests for each origin, for each rule, and for each reason.
         self.forbidding: Tally[Origin] = Tally()
