@@ -91,8 +91,9 @@ def _whole_number(value: object) -> int:
 
 # On a command line, every value is a text. The user may write "True", "true" or "TRUE".
 _FLAGS = {"true": True, "false": False, "1": True, "0": False}
-# The longest crawl-delay, in seconds, if GBOT_ROBOTS_CRAWL_DELAY is True or False. Any other value
-# is read as a number. So "1" means one second and not True.
+# What the values True and False of GBOT_ROBOTS_CRAWL_DELAY mean: the longest crawl-delay that the
+# crawl obeys, in seconds. Any other value is read as a number. So "1" means one second and not
+# True.
 _LONGEST_DELAYS = {"true": 60.0, "false": 0.0}
 
 
@@ -118,11 +119,11 @@ def _words(value: object) -> tuple[str, ...]:
 
 
 def _words_in_order(value: object) -> tuple[str, ...]:
-    """Return the value of a list setting as a tuple of strings, if its words have an order.
+    """Return the value of a list setting as a tuple of strings. The order of the strings matters.
 
     Raises:
-        TypeError: the value is a set with several elements, which have no order, or the value has
-            another wrong type.
+        TypeError: the value is a set with several strings, which has no order, or `_words` does not
+            accept its type.
     """
     if isinstance(value, (set, frozenset)) and len(value) > 1:
         raise TypeError
@@ -240,9 +241,10 @@ def redis_client_of_project(settings: Words) -> str | None:
 
 
 def sqlite_by_storage(_: Words) -> None:
-    """Return None as the default of `GBOT_ROBOTS_SQLITE_PATH`.
+    """Return None, which stands for the default path of `GBOT_ROBOTS_SQLITE_PATH`.
 
-    The path depends on Scrapy's data directory. So `storage.client` determines it later.
+    This path is in Scrapy's data directory. Only the SQLite storage needs the path, so the module
+    `storage.client` finds it later.
     """
 
 
@@ -369,7 +371,7 @@ class GbotSettings:
 
     @classmethod
     def of(cls, settings: Words) -> GbotSettings:
-        """Read the plugin's settings from `settings`. Those that are not set have their defaults.
+        """Read the plugin's settings from `settings`. A setting that is not set has its default.
 
         Raises:
             ValueError: a setting has a wrong value. The message contains the name of the setting, a
@@ -397,9 +399,10 @@ class GbotSettings:
 
     @property
     def asked_as(self) -> UserAgent | None:
-        """The user agent in `GBOT_ROBOTS_USER_AGENTS`; None if the setting is empty.
+        """The user agent in `GBOT_ROBOTS_USER_AGENTS`, which selects the group of a robots.txt.
 
-        If it is None, the User-Agent header of each request selects the robots.txt group.
+        If the setting is empty, the result is None. Then the User-Agent header of each request
+        selects the group.
         """
         if not self.user_agents:
             return None
@@ -505,18 +508,19 @@ class _Need(NamedTuple):
     unless: tuple[str, object] | None = None
 
 
-# The settings that have an effect only with some values of a second setting, by field name. A
-# user's own class in GBOT_ROBOTS_STORAGE may read the settings of Redis and SQLite. So
-# `_Need.useless` contains only the plugin's own storages that do not read these settings. The
-# table in docs/settings.md lists the same settings.
+# The settings that have an effect only with some values of a second setting, by field name. For the
+# settings of Redis and SQLite, the second setting is GBOT_ROBOTS_STORAGE. If its value is a user's
+# own class, there is no warning, because this class may read these settings. The table in
+# docs/settings.md lists the same settings.
 _NEEDS = {
     "page_rules_drop": _Need("page_rules", (False,), "True"),
     "purposes_action": _Need("purposes", ((),), '["train-ai"], for example'),
     "redis_client": _Need("storage", ("memory", "sqlite"), '"redis"'),
     "redis_url": _Need("storage", ("memory", "sqlite"), '"redis"'),
     "sqlite_path": _Need("storage", ("memory", "redis"), '"sqlite"'),
-    # Requests wait only while everything is disallowed because the robots.txt is unreachable. With
-    # "allow" the last copy decides. It disallows everything only if it is a refusal that counts.
+    # This setting matters only if an unreachable robots.txt means full disallow (no URL is
+    # allowed). With GBOT_ROBOTS_UNREACHABLE = "allow", this happens only if the server has denied
+    # access to its robots.txt before, and GBOT_ROBOTS_ACCESS_DENIED is "disallow".
     "unreachable_wait_secs": _Need(
         "unreachable", ("allow",), '"google"', unless=("access_denied", "disallow")
     ),

@@ -6,8 +6,8 @@ An `Outcome` (policy/outcome.py) is what a fetch means for the crawl: `Fetched` 
 The table `_NAMES` assigns a `Failure`, such as `Failure.DNS`, to each exception that a download
 handler may raise. It contains the names of the exceptions, because the classes belong to several
 libraries (Twisted, OpenSSL, aiohttp, httpx), and some of these may not be installed. An exception
-that is not in the table becomes `Failure.OTHER`. `Failure.NO_FILES` is recognised by the number of
-the operating system's error, whatever the exception is.
+that is not in the table becomes `Failure.OTHER`. The table does not contain `Failure.NO_FILES`
+(too many open files), because exceptions of several classes report it. It is recognised by `errno`.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ GRACE_SECS = 1.0
 #
 # The limit is needed only if Scrapy does not send the signal `headers_received`. With this signal,
 # the `Exchange` removes the limit, reads the beginning of the body up to GBOT_ROBOTS_MAX_BYTES, and
-# then stops the download. But a handler may raise the exception before it sends the signal, because
-# of the Content-Length. The `Fetcher` then sends the request again without a limit, if the plugin
-# will certainly get the signal.
+# then stops the download. But if the Content-Length exceeds the limit, a download handler may raise
+# the exception before it sends the signal. The `Fetcher` then sends the request again without a
+# limit, but only if the plugin will certainly get the signal.
 MOST_DOWNLOADED = 16 * 2**20
 # Scrapy's FTP handler returns a response with one of these statuses if the FTP server does not send
 # the robots.txt. The status is 404 if the server's reply has the code 550, and 503 for all other
@@ -73,8 +73,10 @@ HTTP2 = frozenset({"h2", "HTTP/2"})
 # Headers that no middleware may add to a request for a robots.txt. While the request passes through
 # the downloader middlewares, these headers are set to empty lists, because a middleware usually
 # does not change a header that is set. A header in CREDENTIALS keeps its value if the project has
-# credentials for the host of the robots.txt. The names are spelt like the keys of `Headers`, so
-# that the faster methods of `dict` can find them.
+# credentials for the host of the robots.txt.
+#
+# The code uses the methods of `dict`, which are faster than those of `Headers`, but do not
+# normalise names. So the names are written here in the normal form of Scrapy's `Headers`.
 CREDENTIALS = (b"Authorization", b"Cookie")
 NEVER_SENT = (
     b"If-Match",
@@ -191,7 +193,7 @@ class Exchange:
         self.headers = Headers()  # the headers of the response, unchanged
         self.secs_left = secs_left
         self.error: BaseException | None = None  # the exception of the handler or of a middleware
-        # If a bug in a middleware has raised `error`, a description of it (`fault_in`); otherwise
+        # A description of `error` if it comes from a bug in a middleware (`fault_in`); otherwise
         # "".
         self.fault = ""
         # True if Scrapy certainly sends the signals `headers_received` and `bytes_received` for
@@ -224,8 +226,8 @@ class Exchange:
         ignore `download_timeout`. The time in the downloader's queue does not count.
 
         If the handler raises asyncio's CancelledError, this method raises Twisted's CancelledError
-        instead. Scrapy does not handle asyncio's CancelledError, which is not a subclass of
-        `Exception`. The request would then never end.
+        instead. Scrapy catches only subclasses of `Exception`, and asyncio's CancelledError is not
+        one of them. So Scrapy would otherwise wait for the request forever.
 
         Args:
             send: passes a request to its download handler.
@@ -264,8 +266,8 @@ class Exchange:
                 dict.pop(request.headers, name, None)
         proxy = request.meta.get("proxy")
         is_for_this_proxy = proxy == request.meta.get(AUTHORISED, self._proxy)
-        # If a middleware has changed the credentials, the new ones are for the proxy in the
-        # request.
+        # If a middleware has changed the credentials, they are for the proxy that the request has
+        # now.
         is_of_a_middleware = request.headers.get(PROXY_HEADER) != self._credentials
         if not proxy or not (is_for_this_proxy or is_of_a_middleware):
             request.headers.pop(PROXY_HEADER, None)
@@ -380,10 +382,9 @@ class Exchange:
     def fault_in(self, error: BaseException) -> str:
         """Return a description of `error` if it comes from a bug in a middleware, or "".
 
-        Three kinds of exceptions are not bugs: an exception of the download handler, an
-        `IgnoreRequest`, and the download errors of Scrapy and Twisted, which a middleware may raise
-        on purpose. A built-in exception of Python, such as TimeoutError, is a bug if the download
-        handler has not raised it.
+        An exception is not a bug if the download handler has raised it. A middleware may also
+        raise `IgnoreRequest` or a download error of Scrapy or Twisted on purpose. Any other
+        exception of a middleware is a bug, even a TimeoutError or another built-in exception.
         """
         if error is self._download_error or isinstance(error, IgnoreRequest):
             return ""
@@ -469,12 +470,15 @@ class Exchange:
     def _lacks_declared_body(self, response: Response) -> bool:
         """Whether the body is empty, though its Content-Length is greater than 0.
 
-        Only two kinds of responses are examined. In a response over HTTP/2, the library h2 does not
-        notice the mistake if no DATA frame arrives (RFC 9113 8.1.1). A response that a middleware
-        returns, for example from a cache, may be a copy of such a response.
+        Two kinds of responses are examined:
 
-        All other responses come from a handler for HTTP/1.1, which compares the lengths itself. If
-        the handler also decodes the body, the Content-Length is the length of the encoded body.
+        1. A response over HTTP/2. If no DATA frame arrives, the library h2 does not compare the
+           lengths (RFC 9113 8.1.1).
+        2. A response that a middleware returns, for example from a cache. It may have come over
+           HTTP/2 before it was cached.
+
+        For any other response, the result is False, because the download handlers for HTTP/1.1
+        compare the lengths.
         """
         if response.body or self.stopped or response.status in _WITHOUT_BODY:
             return False
@@ -485,10 +489,10 @@ class Exchange:
 
 
 def _ftp_cause(error: BaseException) -> BaseException:
-    """Return the exception inside `error` that contains the reply of an FTP server.
+    """Return the exception whose message is the reply of an FTP server.
 
-    If a server does not accept the login, Twisted wraps the exception that contains the reply in a
-    different exception. If `error` is not a wrapper, return `error` itself.
+    This is usually `error` itself. But if the server does not accept the login, Twisted puts the
+    exception with the reply into the `args` of `error`.
     """
     for _ in range(_MOST_CAUSES):
         inside = [arg.value for arg in error.args if isinstance(arg, TwistedFailure)]
@@ -506,8 +510,7 @@ def _ftp_reply_in(text: str) -> str:
             as "['550-No such file', '550 Sorry']". Each line may begin with the code of the reply.
     """
     lines = [text.strip("[]'\"")]
-    # The text is not the `repr` of a list if it was shortened, or if a handler that is not Scrapy's
-    # has raised the exception.
+    # `literal_eval` fails if the text was shortened, or comes from a user's own download handler.
     with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         lines = [*map(str, literal_eval(text))]
     if not lines:
@@ -532,8 +535,8 @@ def failure_of(error: BaseException, *, proxy: str = "", host: str = "") -> Unre
     Args:
         error: the exception of the download handler or of a middleware.
         proxy: the host and the port of the proxy to which the request was sent; "" without a proxy.
-            If there is a proxy, and a host name cannot be resolved or a connection is refused, the
-            proxy has failed.
+            With a proxy, a failed look-up of a host name or a refused connection becomes
+            `Failure.PROXY`.
         host: the host of the robots.txt, in the form of `Origin.host`.
     """
     cause = _ftp_cause(error)
@@ -570,9 +573,9 @@ def _failure_in(meanings: Sequence[Failure]) -> Failure:
     for decisive in (Failure.NO_FILES, Failure.PROXY):
         if decisive in meanings:
             return decisive
-    # If a connection is refused, some handlers raise the same exception as for a server that
-    # accepts the connection and then closes it or sends a TLS alert. For such a server, the
-    # exception's `__cause__` has a more specific meaning.
+    # Some handlers raise the same exception in two cases: a server refuses the connection, or it
+    # accepts the connection, but then closes it or sends a TLS alert. In the second case, the
+    # `__cause__` of the exception means RESET or TLS.
     if first is Failure.REFUSED:
         return next(filter(_AFTER_ACCEPTING.__contains__, meanings), first)
     return first
@@ -595,13 +598,14 @@ def error_of(failure: Failure | None, why: str) -> Exception | None:
 def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
     """Yield `Failure.NO_FILES` and the failures in `_NAMES` for an exception and its causes.
 
-    The most specific failure comes first.
+    The most specific failure comes first. The order is:
 
-    If several exceptions have ended a response, Twisted raises a new exception with a list of them,
-    `reasons`. The failures for the items of this list come first. Then follow the failure for the
-    exception itself and the failure for its cause. Each item of `reasons` is a
-    `twisted.python.failure.Failure`, which may contain a text instead of an exception.
-    The `exceptions` of an `ExceptionGroup` come first, too.
+    1. The failures for the exceptions inside `error`. If several exceptions have ended a response,
+       Twisted raises an exception with the list `reasons`. Each item of this list is a
+       `twisted.python.failure.Failure`, which may contain a text instead of an exception. An
+       `ExceptionGroup` has the tuple `exceptions`.
+    2. The failures for `error` itself.
+    3. The failures for the cause of `error`.
 
     Args:
         error: the exception. For a text or None, nothing is yielded.
@@ -622,9 +626,9 @@ def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
             yield from _meanings(value, depth - 1)
     yield from _own_meanings(error)
     cause = getattr(error, "__cause__", None)
-    # The exceptions of httpcore2 have their cause in `__context__` and not in `__cause__`. But the
-    # `__context__` of `error` itself may be an unrelated exception that was being handled when
-    # `error` was raised, so it is ignored.
+    # The exceptions of httpcore2 have their cause in `__context__` and not in `__cause__`. But at
+    # the beginning of the chain, the `__context__` is ignored, because it may be an unrelated
+    # exception.
     if cause is None and depth < _MOST_CAUSES:
         cause = getattr(error, "__context__", None)
     yield from _meanings(cause, depth - 1)

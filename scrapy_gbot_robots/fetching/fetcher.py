@@ -70,8 +70,9 @@ from .private_hosts import leads_inside
 PRIORITY = 1000
 
 # At most MOST_UNDER_WAY robots.txt files are fetched at the same time. They do not count against
-# CONCURRENT_REQUESTS. Each fetch needs a socket, and the operating system limits the files and
-# sockets of a process (`ulimit -n`). So MOST_UNDER_WAY depends on this limit (`most_under_way`).
+# CONCURRENT_REQUESTS. Each fetch needs a socket. Because the operating system limits the number of
+# files and sockets of a process (`ulimit -n`), `most_under_way` calculates MOST_UNDER_WAY from this
+# limit.
 FEWEST_SOCKETS = 8
 MOST_SOCKETS = 2048
 _USUAL_SOCKETS = 256
@@ -96,9 +97,9 @@ def most_under_way(open_files: int) -> int:
 MOST_UNDER_WAY = most_under_way(getattr(os, "sysconf", lambda _: 0)("SC_OPEN_MAX"))
 
 # If the body of a response has more bytes than this number, a thread decodes and examines it,
-# because that may take milliseconds: 1.4 ms were measured for a web page of 32 KiB. Shorter bodies
-# are not worth the change to the thread. A body that is still encoded becomes longer, so its limit
-# is lower.
+# because this may take milliseconds: 1.4 ms were measured for a web page of 32 KiB. For a shorter
+# body, a thread would cost more time than it saves. A compressed body has a lower limit, because it
+# becomes longer when it is decoded.
 _READ_IN_THREAD_BYTES = 32 * 2**10
 _READ_ENCODED_IN_THREAD_BYTES = 8 * 2**10
 
@@ -124,10 +125,10 @@ _OWN_META = {
     "handle_httpstatus_all": True,
 }
 
-# The headers that the plugin sets. Usually there are none. But before version 2.18, Scrapy's
-# Accept-Encoding header may contain the coding zstd, which this plugin cannot decode with these
-# versions of Scrapy. Then the plugin sets Accept-Encoding itself. In all other cases it leaves the
-# header unchanged, because scrapy-zyte-api logs a warning about a changed header.
+# The headers that the plugin sets. Before version 2.18, Scrapy's Accept-Encoding header may contain
+# the coding zstd. With these versions of Scrapy, the plugin cannot decode zstd, so it sets its own
+# Accept-Encoding header. In all other cases it sets no header, because scrapy-zyte-api logs a
+# warning about a changed header.
 _HEADERS: dict[str, bytes] = {}
 if version_info < (2, 18) and b"zstd" in ACCEPTED_ENCODINGS:
     _HEADERS["Accept-Encoding"] = b"gzip, deflate"
@@ -135,7 +136,7 @@ if version_info < (2, 18) and b"zstd" in ACCEPTED_ENCODINGS:
 # At most this many warnings of one kind are logged, because a broad crawl would log thousands. The
 # stats count all cases.
 MOST_WARNED = 10
-# The way of a robots.txt request (see `way_of`).
+# The values that determine how a robots.txt is requested, such as the proxy (see `way_of`).
 Way: TypeAlias = "tuple[str, ...]"
 _STATUS_ONLY = -1  # With this `most_bytes`, a download stops as soon as the headers have arrived.
 logger = logging.getLogger(__name__)
@@ -305,14 +306,14 @@ class Fetcher:
         1. An FTP server does not accept the anonymous login. The second request uses the login of
            the project.
         2. The headers arrive, but the body does not arrive completely. Then the download handler
-           raises an exception that does not contain the status. The second request stops as soon as
-           the headers have arrived. If its status is not 2xx, the body is not needed (Google's
-           page, "HTTP status codes"). The second request takes at most half of `secs_left`, so that
-           a chain of redirects with incomplete bodies comes to an end.
+           raises an exception that does not contain the status. The second request is only for the
+           status, and stops as soon as the headers have arrived. If the status is not 2xx, the body
+           is not needed (Google's page, "HTTP status codes"). The second request takes at most half
+           of `secs_left`, so that a chain of redirects with incomplete bodies comes to an end.
         3. The Content-Length is greater than MOST_DOWNLOADED, and the download handler has
-           cancelled the download. The second request has no limit, because the `Exchange` stops the
-           download. For that it needs the signals of the download. If the plugin might not get
-           them, the second request is not sent.
+           cancelled the download. The second request has no limit, because the `Exchange` itself
+           stops the download when it gets the signals of the download. If the plugin might not get
+           these signals, the second request is not sent.
         """
         send = partial(self._send, url, origin, request)
         exchange = await send(secs_left, self._settings.max_bytes)
@@ -341,8 +342,8 @@ class Fetcher:
     ) -> Exchange:
         """Send a request for `url` through Scrapy's engine, and return its `Exchange`.
 
-        When this method returns, the exchange contains the response, or the exception in which the
-        request has ended.
+        When this method returns, the exchange contains either the response or the exception that
+        the request has caused.
 
         Args:
             url: the URL of the robots.txt, or the URL to which it redirects.
@@ -367,7 +368,7 @@ class Fetcher:
             LISTENER: exchange,
         }
         robots_request.meta.update(own_meta)
-        # This is done here and not in `__init__`, because the crawl has no downloader at that time.
+        # `around_sending` needs the downloader, which does not exist yet when `__init__` runs.
         if self._sees_downloads is None:
             self._sees_downloads = around_sending(self._crawler, self._send_now)
         await maybe_deferred_to_future(self._places.acquire())
@@ -461,9 +462,9 @@ class Fetcher:
         credentials of Scrapy's HTTPAUTH settings. If `at_home` is false, the request loses its
         credentials.
 
-        All headers in NEVER_SENT, and the headers in CREDENTIALS that have no value now, are set to
-        empty lists, so that no middleware adds them. The `Exchange` removes the empty headers
-        before the request is sent.
+        After that, all headers in NEVER_SENT, and each header in CREDENTIALS without a value, are
+        set to empty lists, so that no middleware adds them. The `Exchange` removes the empty
+        headers before the request is sent.
 
         Args:
             robots_request: the request. Its headers are changed.
@@ -492,10 +493,9 @@ class Fetcher:
         second = self._connections.second(request)
         if second is not None:
             send = second.download_request
-            # The plugin gets the signals of the download if no other code has replaced the method
-            # that listens to them (`is_on_top`). The second download handler
-            # (`RobotsConnections`) sends them, with one exception: if the Content-Length exceeds
-            # `download_maxsize`, it cancels the download before the first signal.
+            # This handler sends the signals of a download, unless it cancels the download because
+            # the Content-Length exceeds `download_maxsize`. The plugin gets these signals if no
+            # other code has replaced the method with which it listens (`is_on_top`).
             exchange.gets_signals = self._overhearing.is_on_top
         return await exchange.sent(send, request)
 

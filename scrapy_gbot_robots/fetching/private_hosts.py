@@ -122,11 +122,10 @@ def _ipv4_in(address: IPv6Address) -> IPv4Address | None:
 
 
 async def leads_inside(url: str, found_at: str) -> bool:
-    """Whether `url` leads from a public host to a private address.
+    """Whether `url` is on a private host, and the crawl has found it on a public host.
 
-    The result is False if `found_at` is itself on a private host, or if both URLs have the same
-    host. It is also False if the host of `url` does not resolve. Then the crawl could reach the
-    host only through a proxy that resolves names itself.
+    The result is False if both URLs have the same host. It is also False if the host of `url` does
+    not resolve, because the crawl can then reach this host only through a proxy.
 
     Args:
         url: an http, https or ftp URL.
@@ -142,9 +141,9 @@ async def leads_inside(url: str, found_at: str) -> bool:
 
 
 async def _are_private(host: str) -> list[bool]:
-    """Look up the IP addresses of `host`, and return for each of them whether it is private.
+    """Look up the IP addresses of `host`, and return a list with True for each private address.
 
-    If `host` does not resolve, the list is empty.
+    The list contains False for each public address. If `host` does not resolve, it is empty.
     """
     by_text = is_private(host)
     if by_text is not None:
