@@ -2,5 +2,5 @@
 
 The other modules contain the code that the sub-commands share. This package may import every other
 package of the plugin, and no other package imports it.
-Source: our own, except for the exit statuses 0, 1 and 2, which are those of google/robotstxt.
+Source: our own. Only the exit statuses 0, 1 and 2 come from google/robotstxt.
 """

@@ -17,9 +17,9 @@ from .output import Part, Terminal
 from .world import World
 
 _TITLES = ("crawler", "operator", "purpose", "may fetch it", "by")
-# If a crawler may not fetch the URL, the output shows "no" and one of these texts. The keys are
-# what the operator of the crawler states: True if the crawler always obeys robots.txt, False if it
-# may ignore robots.txt, and None if no statement is known.
+# If a crawler may not fetch the URL, the output shows "no" and one of these texts. The key depends
+# on what the operator of the crawler states: True if the crawler always obeys robots.txt, False if
+# it may ignore robots.txt, and None if no statement is known.
 _DOUBTS = {
     True: "",
     False: ", but it may ignore that",

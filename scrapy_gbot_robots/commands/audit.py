@@ -119,8 +119,7 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     if options.urls == STDIN and STDIN in options.versions:
         raise CommandError('"-" cannot be both the URLs and a robots.txt')
     crawlers, gbot = crawlers_named(options.user_agents, world, err), world.settings
-    # Overrides apply to the robots.txt files of sites. If the user names a robots.txt, no override
-    # is read.
+    # With `--robots` or `--diff`, the user chooses the robots.txt, so overrides do not apply.
     overrides = Overrides()
     if not options.versions:
         overrides = read_overrides(gbot.overrides, gbot.parse)
@@ -191,7 +190,7 @@ class _Audit:
 
     Attributes:
         has_disallowed: whether a URL or sitemap is not allowed for one of the crawlers. If there
-            are two versions of the robots.txt, this is about the new version.
+            are two versions of the robots.txt, the new version decides.
     """
 
     def __init__(
@@ -212,8 +211,8 @@ class _Audit:
             self._names += [f"{name}_before" for name in self._names]
         self._began = time.monotonic()
         self._judged = 0  # The number of URLs that were judged so far.
-        # The end of an error message, such as ": foo", where "foo" is the first line that is not a
-        # URL; "" if every line is a URL.
+        # An error message ends with this text: a colon and the first line of the list that is not a
+        # URL, such as ": foo". It is "" if every line is a URL.
         self._example = ""
         # For each column of the output, the number of URLs with each answer. The output has a
         # column for each crawler. With two versions of the robots.txt, it has two columns for each
@@ -260,10 +259,10 @@ class _Audit:
                 self._take_sitemaps(urls, (robots or [await self._by_host(urls, files)])[0])
 
     async def _versions(self, files: RobotsFiles | None) -> list[Decisions]:
-        """Return a decision for each version of the robots.txt, the new version first.
+        """Return a `Decision` for each version of the robots.txt, the new version first.
 
-        A decision is to apply the rules of the robots.txt, to allow all URLs, or to disallow all
-        URLs.
+        A `Decision` means that all URLs are allowed, that no URL is allowed, or that the rules of
+        the robots.txt decide.
         """
         names = self._options.versions
         sites: dict[str, RobotsState] = {}
@@ -275,10 +274,10 @@ class _Audit:
         return [_decision_on(version) for version in reversed(every)]
 
     async def _by_host(self, urls: Sequence[str], files: RobotsFiles | None) -> Decisions:
-        """Look up the robots.txt of each origin in `urls`, and return a decision for each origin.
+        """Look up the robots.txt of each origin in `urls`, and return a `Decision` for each origin.
 
         The files are looked up as in a crawl. If an override replaces the robots.txt of an origin,
-        the file is not looked up, and the result contains no decision for the origin.
+        the file is not looked up, and the result contains no `Decision` for the origin.
         """
         overrides, now = self._judge.overrides, self._judge.now
         to_look_up: list[Origin] = []
@@ -314,8 +313,8 @@ class _Audit:
     def _take_sitemaps(self, urls: Sequence[str], robots: Decisions) -> None:
         """Count the sitemaps at `urls` that are not allowed for a crawler.
 
-        `robots` is the decision for all sitemaps, or a decision for each origin. With two versions
-        of the robots.txt, it is the decision of the new version.
+        `robots` is either one `Decision` for all sitemaps, or a dict with a `Decision` for each
+        origin. If there are two versions of the robots.txt, `robots` is for the new version.
         """
         for url in urls:
             explained = self._judge.explained(url, robots)
@@ -330,8 +329,8 @@ class _Audit:
     def take(self, rows: Sequence[Row], robots: Sequence[Decisions]) -> None:
         """Judge the URLs of `rows`, and write and count the rows.
 
-        Each item of `robots` is a decision for all URLs, or a dict with a decision for each origin.
-        With two versions of the robots.txt, the first item is for the new version.
+        Each item of `robots` is either one `Decision` for all URLs, or a dict with a `Decision` for
+        each origin. With two versions of the robots.txt, the first item is for the new version.
         """
         urls = [row[URL] for row in rows]
         columns: list[bytearray] = []
@@ -382,8 +381,9 @@ class _Audit:
         """Write a row of the list with its answers, as CSV or JSON.
 
         Raises:
-            BulkError: the output would lose a key of the row, because CSV has no column for it, or
-                because the name of a crawler, as a key of the JSON, would replace it.
+            BulkError: the output would lose a key of the row. Either CSV has no column for this
+                key, or a crawler has the same name, so that its answer would replace the value of
+                this key in the JSON.
         """
         form, names = self._options.format, self._urls.names
         if form == "csv":  # CSV has columns only for the keys of the first row.
@@ -423,9 +423,9 @@ class _Audit:
         return value
 
     def _count_rules(self, url: str, robots: Sequence[Decisions], *, is_written: bool) -> None:
-        """For each crawler, add one to the count of the rule that allows or disallows `url`.
+        """Count the rule that decides on `url`, for each crawler.
 
-        If `is_written`, also write a line with the rule for each crawler.
+        If `is_written` is true, also write a line with the rule for each crawler.
         """
         explained = [pair for version in robots for pair in self._judge.explained(url, version)]
         for name, (answer, verdict) in zip(self._names, explained, strict=True):
@@ -447,7 +447,8 @@ class _Audit:
         judged = plural(self._judged, "URL")
         if len(self._options.versions) > 1:
             # With two versions, `_answers` counts only the URLs that the versions judge
-            # differently. It counts each of these URLs once in each column.
+            # differently. It counts these URLs in each column, so the total is divided by the
+            # number of columns.
             changed = self._answers.total() // len(self._names)
             judged += f", {changed:,} of them judged differently,"
         err.say(f"{judged} in {time.monotonic() - self._began:.1f} s")

@@ -66,9 +66,9 @@ def main(
     Args:
         argv: the arguments; None for the arguments of the process.
         prog: the name of the command, for its usage and its error messages.
-        world_of: a function that returns a `World`, from which the sub-command gets its settings
-            and the files that it fetches. The argument of the function is a dict with the settings
-            that the user has given with the option `-s`.
+        world_of: a function that returns a `World`. From this object, the sub-command gets its
+            settings and files. The argument of the function is a dict with the settings that the
+            user has given with the option `-s`.
     """
     parser = ArgumentParser(
         prog=prog,
@@ -123,8 +123,8 @@ def _run(subcommand: Any, options: Namespace, world: World, out: Terminal, err: 
 def add_subcommand(parser: ArgumentParser) -> None:
     """Add the option `--version` and the argument `subcommand` to `parser`.
 
-    The argument takes the name of the sub-command and everything after it. `main` reads the part
-    after the name with a second parser.
+    `subcommand` takes the name of the sub-command and all arguments after it. `main` reads these
+    arguments with the parser of the sub-command.
     """
     parser.add_argument("--version", action="version", version=f"scrapy-gbot-robots {__version__}")
     subcommand = parser.add_argument("subcommand", nargs=PARSER, help=SUPPRESS)

@@ -4,9 +4,9 @@ A sitemap file may list 50,000 pages. If the spider read all files at once, the 
 pages would fill the memory. So a file is not read further while many pages wait in the scheduler
 for the same download slot.
 
-If several files wait because of one slot, they go on one after another, in the order in which the
-spider began to read them. That way, the first file is soon read to its end, and the memory of its
-body is freed.
+If several files wait for one slot, they are read further one after another, in the order in
+which the spider began to read them. That way, the first file is soon read to its end, and the
+memory of its body is freed.
 """
 
 from __future__ import annotations
@@ -77,10 +77,9 @@ class PagesAhead:
     def _may_go_on(self, request: Request, file: int, files: set[int]) -> bool:
         """Whether `file`, which is one of the `files` that wait for a slot, may be read further.
 
-        Scrapy sends no requests while the bodies in memory exceed SCRAPER_SLOT_MAX_ACTIVE_SIZE.
-        Then the number of waiting pages does not become smaller. In this case one file is read
-        further although many pages wait. When it has been read to its end, the memory of its body
-        is freed.
+        While the responses in memory are larger than SCRAPER_SLOT_MAX_ACTIVE_SIZE, Scrapy sends no
+        requests, so the waiting pages do not become fewer. To free the memory of a response, one
+        file is then read to its end although many pages wait.
         """
         if is_backed_out(self._crawler) and self._goes_on_anyway(file):
             return True

@@ -91,8 +91,8 @@ class SitemapDiscovery:
     def found(self) -> Mapping[str, list[str]]:
         """The URLs of the sitemaps that were found, by the URL of the robots.txt that lists them.
 
-        In total, the URLs have at most about 16 million characters. If the crawl finds more, the
-        URLs that were found first are missing.
+        The URLs have at most about 16 million characters in total. When the crawl finds more, it
+        removes the oldest URLs.
         """
         return {robots_url: [*urls] for robots_url, urls in self.feed.chosen.items() if urls}
 
@@ -196,9 +196,9 @@ class SitemapFeed:
         """Send `sitemap_found` for the sitemaps in a robots.txt, and schedule requests for them.
 
         The requests are scheduled only if the spider needs the sitemaps of this robots.txt
-        (`_is_for_the_spider`), and if the plugin schedules sitemaps in this crawl at all
-        (`is_open`). If the spider needs them but `is_open` is False, the stat `not_fed` counts the
-        sitemaps that are not in the spider's `sitemap_urls`.
+        (`_is_for_the_spider`), and if the plugin schedules sitemaps in this crawl (`is_open`). If
+        only `is_open` is False, the stat `not_fed` counts the sitemaps that the spider does not
+        get. It does not count the sitemaps in `sitemap_urls`, which the spider itself requests.
         """
         is_for_the_spider = self._is_for_the_spider(origin, request)
         is_fed = is_for_the_spider and self.is_open
@@ -225,10 +225,9 @@ class SitemapFeed:
            finds the sitemaps itself.
         2. If the spider has `allowed_domains`, the result is True if one of them contains the host
            of `origin`.
-        3. If the spider has no `allowed_domains`, the result is usually True. There is one
-           exception: the crawl needs this robots.txt for a sitemap that the robots.txt of a
-           different host lists. Then the result is True only if the crawl starts at the host of
-           `origin` (`home`).
+        3. If the spider has no `allowed_domains`, the result is usually True. But the crawl may
+           need this robots.txt only because the robots.txt of a different host lists a sitemap on
+           the host of `origin`. In this case the result is True only if `home` contains `origin`.
 
         Args:
             origin: the origin of the robots.txt.

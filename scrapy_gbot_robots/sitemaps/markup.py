@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-# The greatest length of a tag in characters. A longer text or attribute value is not used. The
-# length is measured before entities are replaced.
+# The greatest length of a tag, a text or an attribute value, in characters. Anything longer is not
+# used. The length is measured before entities are replaced.
 MOST_KEPT = 2**16
 # This character (U+FFFD) replaces characters that XML does not allow. No valid URL contains it.
 SPOILT = "\ufffd"
@@ -74,8 +74,8 @@ class Tag(NamedTuple):
 class Markup:
     """Takes the text of an XML file in pieces, and yields its tags.
 
-    The caller may also read a part of `text` itself, while `is_between_tags` is True. It must then
-    increase `at` by the number of characters that it has read.
+    The caller may also read characters of `text` without the method `tags`, while
+    `is_between_tags` is True. It must then increase `at` by the number of these characters.
 
     Attributes:
         text: the text that was fed and has not been removed yet.
@@ -103,8 +103,8 @@ class Markup:
     def tags(self) -> Iterator[Tag]:
         """Yield the complete tags in the pieces that were fed.
 
-        An incomplete tag at the end is kept for the next call. All text before the next tag is kept
-        in memory. So the caller must stop feeding pieces if many pieces contain no tag.
+        An incomplete tag at the end is kept for the next call. Text is kept in memory until the
+        next tag arrives. So if many pieces contain no tag, the caller must feed no more pieces.
         """
         while not self._inside or self._reads_verbatim():
             mark = _MARKUP.search(self.text, self.at)

@@ -188,8 +188,8 @@ class SitemapDownloaderMiddleware:
     response by the Sitemap lines that the crawl may follow.
 
     The add-on puts the middleware nearer to the engine than Scrapy's middlewares that retry and
-    redirect. At this position, it gets the new request after each redirect, but no response whose
-    request is retried.
+    redirect. So after each redirect, the middleware gets the new request. If Scrapy retries a
+    request, the middleware gets only the last response.
 
     Args:
         crawler: the crawl.
@@ -249,9 +249,9 @@ class SitemapDownloaderMiddleware:
         if origin_of_robots_txt(response.url) is None or not reads_sitemap(self.crawler, request):
             return response
         lines: list[str] = []
-        # If `process_start` has requested this robots.txt, and `GbotRobotsTxtMiddleware` has
-        # answered the request with its copy, the `SitemapFeed` has already read the Sitemap lines
-        # of the file.
+        # Two conditions show that the `SitemapFeed` has already read the Sitemap lines of this
+        # robots.txt: `process_start` has requested the file (the key SITEMAP), and the response is
+        # the copy of `GbotRobotsTxtMiddleware` (the flag ANSWERED).
         if SITEMAP not in request.meta or ANSWERED not in response.flags:
             lines, skips = await run_in_thread(self._sitemap_lines, response)
             for skipped in skips:
@@ -292,8 +292,8 @@ class SitemapDownloaderMiddleware:
 def _is_fed_or_of_an_index(request: Request) -> bool:
     """Whether `request` is for a sitemap that the plugin has found, or that a sitemap index lists.
 
-    The plugin finds sitemaps in robots.txt files. The result is False for a sitemap that the spider
-    itself has found in a robots.txt, and for a URL that is only a guess (`sitemap_guess`).
+    The plugin finds sitemaps in robots.txt files. The result is False if the spider itself has
+    found the sitemap in a robots.txt, or if it only tries a path of its `sitemap_guess`.
     """
     source = request.meta.get(SITEMAP, {})
     return bool(source.get("line") or source.get("level"))

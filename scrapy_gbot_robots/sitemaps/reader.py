@@ -51,16 +51,15 @@ _TURN_TAGS = 256
 # beginning of a file.
 _HEAD = 8_192
 _GZIP = b"\x1f\x8b"
-_ZIPPED_PIECE = 65_536  # A gzipped file is unpacked in pieces of this size in bytes.
-# The greatest number of pieces of a gzipped file after it was unpacked. A piece has at most 64 KiB.
-# It ends where a gzip member ends, or where `_ZIPPED_PIECE` bytes of the gzipped file have been
-# unpacked. So a file with many empty members has many pieces. The largest legal file that is one
-# gzip member has 2,400 pieces.
+_ZIPPED_PIECE = 65_536  # This number of bytes of a gzipped file is read at a time.
+# The greatest number of pieces that `gunzipped` may yield for a gzipped file. A piece is at most 64
+# KiB long. A piece also ends where a gzip member ends, so a file with many empty members has many
+# pieces. The largest legal file that is one gzip member has 2,400 pieces.
 _MOST_PIECES = 3_200
 
-# A file may declare the charsets of all codecs in Python whose names begin with one of these texts.
-# They are compatible with ASCII. With any other codec, such as UTF-7, harmless text could become
-# markup.
+# The charset that a file declares is used only if the name of Python's codec for it begins with one
+# of these texts. These charsets are compatible with ASCII. With any other charset, such as UTF-7,
+# harmless text could become markup.
 _CHARSETS = tuple("utf-8 ascii iso8859 cp125 koi8 gb big5 shift_jis cp932 euc cp949".split())
 _MARK = "\ufeff"  # The byte order mark, as a character of decoded text.
 _ABSOLUTE = re.compile(
@@ -94,9 +93,9 @@ _DATE = re.compile(
 # "lastmod", "alternate" (a list of URLs) and the names of other elements, if the file has them.
 SitemapEntry: TypeAlias = dict[str, Any]
 Entries: TypeAlias = Iterator[SitemapEntry | None]
-# For one format of sitemaps, this maps the name of each element that is an entry, such as "item",
-# to another mapping. The other mapping maps the names of its child elements to keys of
-# `SitemapEntry`, for example {"link": "loc"}.
+# Describes a format of sitemaps, for example {"item": {"link": "loc"}} for RSS. A key is the name
+# of an element that is an entry. The value maps the names of the element's children to keys of
+# `SitemapEntry`.
 Kinds: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
@@ -334,7 +333,8 @@ class SitemapReader:
         """Process a start tag or an end tag of the root element.
 
         The start tag may set the base URL. If the root element ends while an entry is open, the end
-        tags of the entry and of its last child are missing. The child then ends here, too.
+        tags of the entry and of its last child are missing. Then the end tag of the root element
+        also ends the child.
         """
         self._is_open = not tag.is_end
         if self._entry is None:
@@ -343,7 +343,7 @@ class SitemapReader:
             self._entry.close_child(tag.text)
 
     def _plain_entries(self, markup: Markup) -> Entries:
-        """Yield the entries at the current position. Stop at the first that is not a *plain entry*.
+        """Yield the *plain entries* at the current position, up to the first other entry.
 
         A plain entry has the usual form, so regular expressions can read it. For a plain entry
         without a URL, yield None.
@@ -433,10 +433,12 @@ class _Entry:
     def add(self, tag: Tag) -> None:
         """Process the next tag in the entry.
 
-        At the end tag of a child element, this method adds the value of the child. If the end tag
-        is missing, the child ends where the next element begins, provided that the format defines
-        both elements. Otherwise the next element is inside the child. A child that contains an
-        element has no value, so its text is set to `SPOILT`.
+        At the end tag of a child element, this method adds the value of the child.
+
+        If a new element begins before this end tag, and the format defines both elements, the end
+        tag is missing. Then the child ends where the new element begins. In all other cases the new
+        element is inside the child. A child that contains an element has no value, so its text is
+        set to `SPOILT`.
         """
         child = self._child
         if child is not None and tag.name == f"/{child.name}":
@@ -602,7 +604,7 @@ def _usable(text: str) -> str:
 
 
 def _cut(pieces: Iterable[bytes], size: int = _PIECE) -> Pieces:
-    """Yield the bytes of `pieces` in pieces of at most `size` bytes."""
+    """Split `pieces` into smaller pieces of at most `size` bytes, and yield them."""
     for piece in pieces:
         for start in range(0, len(piece), size):
             yield piece[start : start + size]

@@ -6,8 +6,8 @@ sitemap. So the first pages are downloaded before a large sitemap has been read 
 
 The *fate* of a page is what has become of it, for example "crawled" or "forbidden". The spider
 counts the fates of pages in stats. A sitemap has a fate, too, for example "lists nothing". If none
-of a host's sitemaps has entries, the spider logs that the host has no usable sitemap, with the
-fates of the sitemaps as the reason.
+of a host's sitemaps has entries, the spider logs the fates of these sitemaps, as the reason why the
+host has no usable sitemap.
 Sources: the protocol of sitemaps.org; Scrapy's SitemapSpider.
 """
 
@@ -71,10 +71,11 @@ _FOUND = ""
 _MOST_TOLD = 3
 _MOST_WHY = 2_000
 
-# The *fates* of the URLs that sitemaps list. Each fate describes what has become of a URL. The stat
-# `gbot_robots/sitemaps/entries/FATE` contains the number of URLs with this fate. Only the fate
-# "lost" has no stat. It is the fate of a URL that no other stat counts. The values are the words
-# for the fates in the last log line of the spider.
+# The *fates* of the URLs that sitemaps list. Each fate describes what has become of a URL. The
+# values are the words for the fates in the last log line of the spider.
+#
+# The stat `gbot_robots/sitemaps/entries/FATE` contains the number of URLs with this fate. Only the
+# fate "lost" has no stat. The URLs that no stat counts have this fate.
 _FATES = {
     "crawled": "crawled",
     "forbidden": "forbidden",
@@ -311,8 +312,9 @@ class RobotsSitemapSpider(SitemapSpider):
         `sitemap_guess`. If the robots.txt means full disallow (no page may be crawled), the host is
         counted as denied. If the server has failed, the host is counted as unreachable.
 
-        A response of the plugin's middleware has the flag `ANSWERED`. In this case, a second flag
-        shows whether the robots.txt means full disallow. Otherwise the status code decides.
+        If the plugin's middleware has returned the response, the response has the flag `ANSWERED`,
+        and a second flag shows whether the robots.txt means full disallow. If a server has sent the
+        response, the status code shows whether the server has failed.
         """
         origin = Origin.of(response.url)
         has_failed = response.status in _TROUBLE
@@ -354,8 +356,8 @@ class RobotsSitemapSpider(SitemapSpider):
             lead: the arguments `host`, `number` and `is_partial` for `_listed_ended`.
 
         Returns:
-            The requests that `_listed_ended` yields. If the fate of the sitemap is not known yet,
-            there are none.
+            No requests if the spider will get the response. Otherwise the requests that
+            `_listed_ended` yields.
         """
         lead = {**lead, "robots_url": sitemap.robotstxt, "url": sitemap.url}
         fate = _FOUND
@@ -596,8 +598,9 @@ class RobotsSitemapSpider(SitemapSpider):
         1. A request for a robots.txt is dropped if an earlier run of the crawl has already made it.
            Then `start` must not wait for the response.
         2. A request for a sitemap is dropped if the crawl has already requested the same URL, for
-           example because two hosts list the same sitemap. The sitemap is treated as a sitemap with
-           entries, unless a redirect has led to the URL.
+           example because two hosts list this URL. Then the sitemap is treated as a sitemap with
+           entries. But if a redirect has led to the URL, the sitemap is treated as one without
+           entries.
         3. A request for a page that a sitemap lists is counted as a duplicate.
         """
         engine: Any = self.crawler.engine
@@ -617,8 +620,8 @@ class RobotsSitemapSpider(SitemapSpider):
         """Yield requests for the pages and sitemaps that a file lists, while the file is read.
 
         If the user has written a `sitemap_filter`, it gets all entries of the file, and the spider
-        requests the entries that it yields. A yielded entry is requested as a sitemap if the last
-        entry that the filter has read is a sitemap. Otherwise it is requested as a page.
+        requests only the entries that the filter yields. Such an entry counts as a sitemap if the
+        last entry that the filter has read from the file is a sitemap; otherwise as a page.
 
         Args:
             reader: the reader of the file.

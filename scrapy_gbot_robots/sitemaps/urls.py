@@ -33,9 +33,9 @@ from ..meta import CHECKED, SITEMAP
 from ..settings import GbotSettings
 from .reader import MOST_URL_CHARS, URL
 
-# The greatest number of sitemap indexes that lead to a sitemap. For example, there are two if a
-# sitemap index lists a second index, and the second index lists the sitemap. sitemaps.org allows
-# only one.
+# The greatest number of sitemap indexes through which a crawl finds a sitemap. For example, there
+# are two if a sitemap index lists a second index, and the second index lists the sitemap. By the
+# rules of sitemaps.org, there is at most one.
 MOST_LEVELS = 3
 
 # The rules by which a sitemap is skipped. Each value describes a rule for the log. The stat
@@ -92,8 +92,9 @@ class Skipped(ValueError):  # noqa: N818  The name shows what became of the URL.
     """Raised for a URL in a robots.txt or sitemap that the crawl must not follow.
 
     Args:
-        stat: the name of the stat that counts the URL, without `gbot_robots/sitemaps/`; for example
-            "skipped/host". For a URL that a sitemap lists, another stat counts (see `reason`).
+        stat: the name of the stat that counts the URL if a robots.txt lists it, such as
+            "skipped/host", without `gbot_robots/sitemaps/`. If a sitemap lists the URL, a different
+            stat counts the URL (see `reason`).
         url: the URL.
         rule: a description of the rule by which the URL is skipped. The default is `RULES[stat]`.
 
@@ -123,7 +124,7 @@ class Skipped(ValueError):  # noqa: N818  The name shows what became of the URL.
     def reason(self) -> str:
         """The last part of `stat`, such as "host" for "skipped/host".
 
-        If a sitemap lists the URL, it is counted in a stat with this name, such as `entries/host`.
+        If a sitemap lists the URL, the stat `entries/REASON` counts it, for example `entries/host`.
         """
         return self.stat.rpartition("/")[2]
 
@@ -425,10 +426,12 @@ def origins_of(text: str) -> tuple[Origin, ...]:
 def scope_of(hosts: Iterable[str]) -> frozenset[str]:
     """Return the scope of a crawl, which is the set of hosts on which it may request pages.
 
-    For the host "www.example.org", the scope contains "example.org", which covers itself and all of
-    its subdomains (`covers`). If the rest after "www." is a public suffix, as in "www.gov.uk", the
-    scope contains the whole host, because the sites below a public suffix have unrelated owners.
-    The scope of "example.org" does not cover a different port, as in "example.org:8080".
+    For the host "www.example.org", the scope contains "example.org". So the crawl may request pages
+    on "example.org" and on all of its subdomains (`covers`), but not on a different port such as
+    "example.org:8080".
+
+    The "www." is kept if the rest of the host is a public suffix, as in "www.gov.uk", because the
+    sites below a public suffix have unrelated owners.
 
     A text that is not a valid host is ignored here. The spider's `start` reports it.
 
