@@ -525,6 +525,12 @@ _NEEDS = {
         "unreachable", ("allow",), '"google"', unless=("access_denied", "disallow")
     ),
 }
+# A RobotsSitemapSpider and the command read these settings in any case. So `mistakes` does not use
+# this table.
+_NEEDS_OF_DISCOVERY = {
+    "max_sitemaps": _Need("sitemaps", ("off",), '"auto"'),
+    "sitemaps_hosts": _Need("sitemaps", ("off",), '"auto"'),
+}
 
 
 def mistakes(settings: Words) -> Iterator[str]:
@@ -541,14 +547,27 @@ def mistakes(settings: Words) -> Iterator[str]:
         if _LOOKS_OURS.match(name) and name not in map(_name_of, field_names):
             end = _LOOKS_OURS.sub("", name)
             yield f"unknown setting {name}: ignored. {_instead(end, field_names)}"
-    for field_name, need in _NEEDS.items():
-        if settings.get(_name_of(field_name)):
-            with suppress(ValueError):  # `GbotSettings.of` reports wrong values.
-                yield from _lack(field_name, need, settings)
+    yield from _without_effect(_NEEDS, settings)
     with suppress(ValueError):
         user_agents = _read("user_agents", _rows()["user_agents"], settings)
         for name in filter(is_browser_like, user_agents):
             yield f"{_name_of('user_agents')} has {name!r}, which names a browser and no crawler"
+
+
+def useless_without_discovery(settings: Words) -> Iterator[str]:
+    """Yield a sentence for each setting that has no effect because sitemap discovery is off.
+
+    Do not call this for a crawl with a RobotsSitemapSpider, which needs these settings itself.
+    """
+    return _without_effect(_NEEDS_OF_DISCOVERY, settings)
+
+
+def _without_effect(needs: Mapping[str, _Need], settings: Words) -> Iterator[str]:
+    """Yield a sentence for each setting in `needs` that has no effect. The keys are field names."""
+    for field_name, need in needs.items():
+        if settings.get(_name_of(field_name)):
+            with suppress(ValueError):  # `GbotSettings.of` reports wrong values.
+                yield from _lack(field_name, need, settings)
 
 
 def _lack(field_name: str, need: _Need, settings: Words) -> Iterator[str]:

@@ -31,7 +31,7 @@ from ..core.robots import RobotsTxt, may_list_sitemaps, size_of
 from ..core.urls import Origin, origin_of_robots_txt
 from ..engine import follows_sitemap, reads_sitemaps, refuse_as_add_on, sitemap_callback
 from ..meta import SITEMAP
-from ..settings import GbotSettings
+from ..settings import GbotSettings, useless_without_discovery
 from ..signals import robotstxt_known, sitemap_found
 from .urls import RULES, FoundSitemap, Skipped, UrlCheck
 
@@ -80,6 +80,9 @@ class SitemapDiscovery:
         refuse_as_add_on(cls, crawler)
         settings = GbotSettings.of(crawler.settings)
         if settings.sitemaps == "off":
+            if not feeds_itself(crawler):
+                for text in useless_without_discovery(crawler.settings):
+                    logger.warning("%s", text)
             raise NotConfigured
         discovery = cls(crawler, settings)
         if not feeds_itself(crawler):

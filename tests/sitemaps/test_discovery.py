@@ -235,6 +235,31 @@ async def test_spider_fed_none_never_starts(spider: Any, mode: str, site: Site, 
     assert (site.paths(), own_warnings(log)) == ([], [])
 
 
+@table(
+    "spider, mode, settings, useless",
+    row("off", Sitemaps, "off", {"MAX_SITEMAPS": 5}, ["MAX_SITEMAPS"]),
+    row("no-sitemap-spider", Pages, "off", {"SITEMAPS_HOSTS": "same-site"}, ["SITEMAPS_HOSTS"]),
+    row("defaults", Sitemaps, "off", {"MAX_SITEMAPS": 50, "SITEMAPS_HOSTS": "any"}, []),
+    row("collected", Sitemaps, "collect", {"MAX_SITEMAPS": 5}, []),
+    row("of-hosts", Hosts, "off", {"MAX_SITEMAPS": 5, "SITEMAPS_HOSTS": "same-site"}, []),
+)
+@in_reactor
+async def test_settings_of_sitemaps_without_effect_are_named(
+    spider: Any, mode: str, settings: dict[str, Any], useless: list[str], site: Site, log: Any
+) -> None:
+    named = {f"GBOT_ROBOTS_{name}": value for name, value in settings.items()}
+    await crawl(
+        spider,
+        {"GBOT_ROBOTS_SITEMAPS": mode, **named},
+        urls=[site.url("/1")],
+        start_urls=[site.url()],
+        hosts=[site.url()],
+    )
+    rest = "with GBOT_ROBOTS_SITEMAPS = 'off'. Remove it, or set GBOT_ROBOTS_SITEMAPS = \"auto\""
+    said = [warning for warning in own_warnings(log) if "no effect" in warning]
+    assert said == [f"GBOT_ROBOTS_{name} has no effect {rest}" for name in useless]
+
+
 @in_reactor
 async def test_requests_of_another_spider_pass_no_middleware_for_sitemaps(site: Site) -> None:
     crawler = await crawl(Pages, urls=[site.url("/1")])
