@@ -183,7 +183,15 @@ _OPENING = re.compile(r"<[a-z!]|\A\s*[<{\[]")
 # A name of the Hebrew charset that Python supports only under the name ISO-8859-8.
 _IN_LOGICAL_ORDER = re.compile(rb"iso-8859-8-i", re.IGNORECASE)
 _INNER_TAG = re.compile(r"<[^<>]*>")
-_CLAUSE_END = re.compile(r"[|:;!?,()\[\]{}<>•·–—/\-。、]|\.(?=\s|$)")
+_MARKS = r"|:;!?,()\[\]{}<>•·–—/\-。、"
+_CLAUSE_END = re.compile(rf"[{_MARKS}]|\.(?=\s|$)")
+# Words with brackets behind them, if the clause goes on behind the brackets. An example is
+# "Product (shoes) " in "Product (shoes) not found". If "404" follows, as in "My shop (Berlin) 404",
+# the brackets end the clause.
+_BRACKETS = r"[(\[{<][^()\[\]{}<>]*[)\]}>]"
+_WITH_BRACKETS = re.compile(
+    rf"\w[^{_MARKS}]*(?:{_BRACKETS}[^{_MARKS}]*)*{_BRACKETS}(?=\s*\w)(?![^{_MARKS}]*\b404\b)"
+)
 # A quotation mark, and a mark before it as in "Ready?", do not end a clause. Otherwise "does not
 # exist" would be a clause of the title 'Variable "title" does not exist'.
 _QUOTE = re.compile(r'[.:;!?,]?["`„“”‟«»‹›]')
@@ -365,7 +373,10 @@ def _is_not_found(title: str) -> bool:
     text = _HYPHEN.sub(" ", _folded(unescape(unescape(title))))
     if not all(path.endswith("robots.txt") for path in _LOCAL_PATH.findall(text)):
         return False
-    for clause in _CLAUSE_END.split(_QUOTE.sub(" ", text)):
+    # A clause with brackets inside is read twice: in parts, and as a whole without brackets. The
+    # text behind the brackets, such as "not found", is read only as a part of the whole.
+    text = _WITH_BRACKETS.sub(_and_without_brackets, _QUOTE.sub(" ", text))
+    for clause in _CLAUSE_END.split(text):
         if _PART_OF_A_SITE.search(f" {clause} ".replace("on this server ", "")):
             return False
         words = clause.split()
@@ -376,6 +387,11 @@ def _is_not_found(title: str) -> bool:
         if _PAGE_IS_MISSING.match(edged):
             return True
     return False
+
+
+def _and_without_brackets(words: re.Match[str]) -> str:
+    """Return a match of `_WITH_BRACKETS`, and the same words once more without brackets."""
+    return f"{words[0]} {_CLAUSE_END.sub(' ', words[0])}"
 
 
 def _folded(text: str) -> str:

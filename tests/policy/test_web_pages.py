@@ -210,6 +210,9 @@ The page cannot be located ~ We can't seem to find the page you're looking for ~
 页面未找到 ~ 找不到網頁
 The page "/robots.txt" was not found ~ 404 "Not found" ~ "Page not found" ~ Oops! "404" ~ Page `shop` not found
 «Страница» не найдена ~ „Seite nicht gefunden“ ~ Page “shop” not found ~ Not found: "/robots.txt"
+/robots.txt (on this server) not found ~ Route (GET /robots.txt) not found ~ The page (shoes) was not found
+Not found (shoes) ~ Error (404) not found ~ Sorry: [My shop] Not found ~ My shop (Berlin) 404 not found ~ My shop (404) Berlin
+La página (robots.txt) no existe ~ お探しのページ (robots.txt) が見つかりません
 Algo salió mal. Página no encontrada ~ Mega Mall | Sidan hittades inte ~ Кешбэк-сервис | Страница не найдена
 """
 
@@ -225,6 +228,8 @@ Twig Runtime Error – Variable "entry" does not exist ~ Variable &quot;title&qu
 Variable &amp;quot;title&amp;quot; does not exist ~ Variable &amp;#39;title&amp;#39; does not exist ~ Key `menu` does not exist
 pq: column "slug" does not exist ~ ERROR: extension "pgcrypto" does not exist (SQLSTATE 42704) ~ `users` `table` not found
 Product "shoes" not found ~ Product "Ready?" not found ~ Variable «title» does not exist ~ Variable ‹title› does not exist ~ „Titel“ existiert nicht
+Product (shoes) not found ~ Product [shoes] not found ~ Product (shoes) (red) not found ~ Product <shoes> in (red, 42) not found
+Product（shoes）not found ~ Artikel (Schuhe) nicht gefunden ~ Page (database shop) not found ~ Database (shop) does not exist
 Variable „title“ existiert nicht ~ La variable « titre » n'existe pas ~ Переменная «title» не существует
 Table 'shop.pages' doesn't exist ~ Fehler: Datenbank "shop" existiert nicht ~ Service: not found
 could not find /var/lib/page-cache ~ Page C:\\inetpub\\wwwroot\\page.aspx not found
