@@ -152,9 +152,9 @@ def found_instead(body: bytes) -> str:
 def hides_rules(body: bytes) -> str:
     r"""Return the kind of `body` if the parser cannot read the rules in it; otherwise "".
 
-    There are four kinds: the page that a browser makes around a text file, UTF-16 text, text in
-    quotation marks (such as a JSON string), and text with the characters "\n" in place of line
-    breaks.
+    There are five kinds: the page that a browser makes around a text file, UTF-16 text, text in
+    quotation marks (such as a JSON string), a JSON object or list with rules in its strings, and
+    text with the characters "\n" in place of line breaks.
     """
     text = body.replace(b"\0", b"").lstrip(b"\xff\xfe")  # This turns UTF-16 into ASCII.
     if _RULE.search(text) is None:
@@ -163,8 +163,10 @@ def hides_rules(body: bytes) -> str:
         return "a web page" if _AGENT_BEHIND_A_TAG.search(body) else ""
     if text != body and _has_lines_for_crawlers(text):
         return found_instead(body)
-    if _RULE_LINE.search(body) is None:
-        meant = _LITERAL_BREAK.sub(b"\n", body.replace(b'"', b""))
+    is_json = found_instead(body) == "JSON"
+    if is_json or _RULE_LINE.search(body) is None:
+        # In a JSON object or list, each string may be a line of the file.
+        meant = _LITERAL_BREAK.sub(b"\n", body.replace(b'"', b"\n" if is_json else b""))
         if _RULE_LINE.search(meant) and _has_lines_for_crawlers(meant):
             return found_instead(body) or _IN_ONE_LINE
     return ""
