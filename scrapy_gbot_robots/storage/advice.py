@@ -18,8 +18,8 @@ NO_CONNECTION = f"Check that this Redis runs and can be reached. Its address is 
 URL = "Correct the URL in GBOT_ROBOTS_REDIS_URL, or in REDIS_URL"
 OPTIONS = f"Correct the options in {_SETTINGS}"
 CLIENT = (
-    "Let the function in GBOT_ROBOTS_REDIS_CLIENT return a client such as redis.Redis(...), not "
-    f"one of redis.asyncio: {_PAGE}#sentinels-and-clusters"
+    "Let the function in GBOT_ROBOTS_REDIS_CLIENT return a client such as redis.Redis(...), not a "
+    f"pipeline, and not a client of redis.asyncio: {_PAGE}#sentinels-and-clusters"
 )
 FUNCTION = "Correct the function in GBOT_ROBOTS_REDIS_CLIENT. The traceback shows where it failed"
 LOGIN = f"Put the right user and password into {_SETTINGS}: redis://USER:PASSWORD@HOST:PORT/DB"

@@ -306,6 +306,8 @@ def _fault_of(client: Any) -> str:
     """Return what a function returned in place of a client of redis-py; "" if it is a client."""
     if client is None:
         return "None"
+    if isinstance(client, type):
+        return f"the class {client.__name__} itself, and not a client"
     kind = f"a {type(client).__name__}"
     if iscoroutine(client):
         client.close()  # Otherwise Python warns that it was never awaited.
@@ -314,6 +316,9 @@ def _fault_of(client: Any) -> str:
     for name in _METHODS:
         if not callable(getattr(client, name, None)):
             return f"{kind}, which is not a client, because it has no method {name}"
+    # A pipeline has all methods of a client, but only collects commands until `execute` is called.
+    if callable(getattr(client, "execute", None)):
+        return f"{kind}, which is not a client, because it sends no command before `execute`"
     return ""
 
 

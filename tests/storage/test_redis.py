@@ -221,6 +221,12 @@ async def coroutine() -> None:
     ),
     row("asyncio", lambda: import_module("redis.asyncio").Redis(), "a Redis for asyncio"),
     row("coroutine", coroutine, "a coroutine for asyncio"),
+    row(
+        "pipeline",
+        lambda: redis.Redis().pipeline(),
+        "a Pipeline, which is not a client, because it sends no command",
+    ),
+    row("class", lambda: redis.Redis, "the class Redis itself, and not a client"),
 )
 def test_what_is_no_client_is_named_and_not_taken_for_a_redis_that_is_away(
     makes: Callable[[], Any], said: str
