@@ -21,6 +21,8 @@ class ForbiddenByRobotsTxt(IgnoreRequest):
         cause: the reason why the robots.txt could not be fetched, if its host does not resolve,
             refuses connections or does not answer in time; otherwise None. It is the exception that
             Scrapy raises for a page in the same case, such as CannotResolveHostError.
+        unreachable: True if the request is forbidden only because the robots.txt is unreachable. If
+            so, the site may allow the request when it answers again.
     """
 
     def __init__(
@@ -29,9 +31,12 @@ class ForbiddenByRobotsTxt(IgnoreRequest):
         origin: Origin | None = None,
         state: State | None = None,
         cause: Exception | None = None,
+        *,
+        unreachable: bool = False,
     ) -> None:
         super().__init__(f"Forbidden by robots.txt: {verdict}")
         self.cause = self.__cause__ = cause
         self.verdict = verdict
         self.origin = origin
         self.state = state
+        self.unreachable = unreachable

@@ -46,6 +46,7 @@ def test_public_values_have_their_types() -> None:
     assert_type(error.verdict, Verdict)
     assert assert_type(error.origin, "Origin | None") == Origin.of(URL)
     assert assert_type(error.state, "State | None") is State.RULES
+    assert_type(error.unreachable, bool)
     assert_type(GbotRobotParser(robots).allowed(URL, "a"), bool)
 
 

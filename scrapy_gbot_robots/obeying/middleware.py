@@ -420,7 +420,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if answer is not None:
             source = f" ({answer.origin.robots_url})"
             cause = error_of(answer.failure, answer.why)
-            error = ForbiddenByRobotsTxt(verdict, answer.origin, answer.state, cause)
+            error = ForbiddenByRobotsTxt(
+                verdict, answer.origin, answer.state, cause, unreachable=answer.bars_for_now
+            )
             if answer.bars_for_now:
                 self.crawler.stats.inc_value("gbot_robots/forbidden/unreachable")
         sent = shown(str(request), _LONGEST_URL)

@@ -1,5 +1,6 @@
 """What the pages put in the place of code that projects write by hand does what that code was for."""
 
+import json
 import runpy
 from collections.abc import Iterator
 from hashlib import sha256
@@ -11,12 +12,13 @@ from scrapy import Request, signals
 from scrapy.http import Response
 from scrapy.pipelines.files import FilesPipeline
 
+from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.signals import request_forbidden
 
 from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages
 from ..support.documentation import HOME, blocks
-from ..support.rows import table
-from ..support.web import Reply, Site
+from ..support.rows import row, table
+from ..support.web import Reply, Site, raw
 
 RULES = b"user-agent: *\ndisallow: /no\ncrawl-delay: 0.01\n"
 
@@ -78,9 +80,9 @@ async def test_media_is_judged_by_its_host(site: Site, tmp_path: Path, monkeypat
         assert other.paths() == ["/robots.txt", "/no"]
 
 
-def of_recipes(name: str, directory: Path) -> Any:
-    """A class of the page with recipes."""
-    recipes = blocks(HOME / "docs" / "how-to.md", "python")
+def of_recipes(name: str, directory: Path, page: str = "how-to.md") -> Any:
+    """A class of a page with recipes."""
+    recipes = blocks(HOME / "docs" / page, "python")
     (block,) = (block for block in recipes if f"class {name}" in block.text)
     file = directory / "middleware.py"
     file.write_text(block.text)
@@ -113,3 +115,47 @@ async def test_spider_middleware_puts_the_proof_into_items(site: Site, tmp_path:
     assert isinstance(crawler.spider, Items)
     (item,) = crawler.spider.items
     assert (item["robots"]["line"], item["robots"]["robots"]) == (2, sha256(rules).hexdigest())
+
+
+class Listing:
+    """Stands for a Redis, and keeps what is pushed."""
+
+    def __init__(self) -> None:
+        self.pushed: list[str] = []
+
+    def rpush(self, _: str, text: str) -> None:
+        self.pushed.append(text)
+
+
+@pytest.fixture
+def redis(monkeypatch: pytest.MonkeyPatch) -> Listing:
+    connection = pytest.importorskip("scrapy_redis.connection")
+    listing = Listing()
+    monkeypatch.setattr(connection, "from_settings", lambda _: listing)
+    return listing
+
+
+CLOSED = {"127.0.0.1": {"rules": "disallow", "reason": "a test"}}
+OF_A_RULE: dict[str, Any] = {"/robots.txt": b"user-agent: *\ndisallow: /page"}
+
+
+@table(
+    "of_site, settings, is_kept",
+    row("unreachable", {"/robots.txt": Reply(503)}, {}, True),
+    row("no-answer", {"/robots.txt": raw(b"")}, {}, True),
+    row("rule", OF_A_RULE, {}, False),
+    row("denied", {"/robots.txt": Reply(403)}, {"GBOT_ROBOTS_ACCESS_DENIED": "disallow"}, False),
+    row("override", OF_A_RULE, {"GBOT_ROBOTS_OVERRIDES": CLOSED}, False),
+)
+@in_reactor
+async def test_pages_that_an_outage_forbade_are_kept_for_later(
+    of_site: Any, settings: Any, is_kept: bool, redis: Listing, tmp_path: Path
+) -> None:
+    keep = of_recipes("KeepForLater", tmp_path, "fleets.md")
+    settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0, "EXTENSIONS": {keep: 0}, **settings}
+    with Site({**of_site, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url("/page")])
+        (error,) = pages(crawler).refused.values()
+        assert isinstance(error, ForbiddenByRobotsTxt)
+        assert error.unreachable == is_kept
+        assert redis.pushed == [json.dumps({"url": site.url("/page")})] * is_kept
