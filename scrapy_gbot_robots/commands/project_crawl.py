@@ -16,6 +16,7 @@ import time
 from asyncio import CancelledError
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
 from concurrent.futures import Future
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -39,7 +40,7 @@ from ..meta import SITEMAP
 from ..obeying.identity import of_project
 from ..policy.outages import decide, lacks_a_part, renew
 from ..policy.overrides import read_overrides
-from ..settings import GbotSettings, Words
+from ..settings import GbotSettings, Words, is_enabled
 from ..sitemaps.middlewares import check_request
 from ..sitemaps.reader import MAX_BYTES
 from ..sitemaps.urls import Skipped, UrlCheck
@@ -72,6 +73,11 @@ _NOTHING_ELSE: dict[str, Any] = {
     "STATS_DUMP": False,
 }
 
+_OFF = (
+    "GBOT_ROBOTS_ENABLED is False, so a crawl of this project does not use the plugin, unless its "
+    "spider sets it to True. It may allow and forbid other URLs"
+)
+
 
 class ProjectWorld(World):
     """Gives a sub-command the settings of a Scrapy project, and the user agent of the project."""
@@ -86,6 +92,8 @@ class ProjectWorld(World):
         settings = _settings_of(self.words)
         add_ons = settings.getdict("ADDONS")
         if not add_ons.keys().isdisjoint((Addon, *ADD_ON_PATHS)):
+            if _is_off(settings):
+                yield _OFF
             yield from without_add_on(settings.getlist("SPIDER_MODULES"))
 
 
@@ -98,6 +106,13 @@ def world_of(settings: Settings, given: Words) -> World:
     """
     settings.setdict(given, "cmdline")
     return ProjectWorld(settings)
+
+
+def _is_off(settings: Settings) -> bool:
+    """Return whether `GBOT_ROBOTS_ENABLED` is False."""
+    with suppress(ValueError):  # `GbotSettings.of` reports a wrong value.
+        return not is_enabled(settings)
+    return False
 
 
 def _settings_of(words: Words) -> Settings:

@@ -56,3 +56,21 @@ def test_command_names_it_where_the_project_has_the_add_on(path: str, project: P
     (project / "r.txt").write_text("User-agent: *\n")
     ended = run("check", "/x", "--robots", "r.txt", cwd=project)
     assert 'note: custom_settings["ADDONS"] of Shop in own_spiders.py, line 1, ' in ended.err
+
+
+@table(
+    "settings, is_told",
+    row("off", 'GBOT_ROBOTS_ENABLED = False\nADDONS = {"scrapy_gbot_robots.Addon": 1}\n', True),
+    row("on", 'GBOT_ROBOTS_ENABLED = True\nADDONS = {"scrapy_gbot_robots.Addon": 1}\n', False),
+    row("without-effect", "GBOT_ROBOTS_ENABLED = False\nADDONS = {}\n", False),
+)
+def test_command_says_that_crawls_do_not_use_the_plugin(
+    settings: str, is_told: bool, project: Path
+) -> None:
+    (module,) = project.rglob("settings.py")
+    module.write_text(f"{module.read_text()}\n{settings}")
+    (project / "r.txt").write_text("User-agent: *\n")
+    ended = run("check", "/x", "--robots", "r.txt", cwd=project)
+    note = "note: GBOT_ROBOTS_ENABLED is False, so a crawl of this project does not use the plugin"
+    assert ended.err.count(note) == is_told
+    assert (ended.status, "plugin" in ended.out) == (0, False)
