@@ -54,6 +54,7 @@ from scrapy import Request, signals
 from scrapy import __version__ as scrapy_version
 from scrapy.core.downloader import Downloader
 from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from scrapy.exceptions import StopDownload
 from scrapy.http import Headers, Response
 from scrapy.pqueues import DownloaderAwarePriorityQueue, ScrapyPriorityQueue
@@ -677,6 +678,20 @@ def downloader_middlewares(crawler: Crawler) -> tuple[object, ...]:
     """Return the downloader middlewares of a crawl; () if its downloader has no list of them."""
     manager = getattr(_downloader(crawler), "middleware", None)
     return tuple(getattr(manager, "middlewares", ()))
+
+
+def is_offsite(crawler: Crawler, request: Request) -> bool:
+    """Whether Scrapy's OffsiteMiddleware, or a subclass of it, refuses to schedule `request`.
+
+    Scrapy sends no signal for such a request.
+    """
+    middleware = downloader_middleware(crawler, OffsiteMiddleware)
+    spider = crawler.spider
+    if middleware is None or spider is None:
+        return False
+    if request.dont_filter or request.meta.get("allow_offsite"):
+        return False
+    return not middleware.should_follow(request, spider)
 
 
 def several_of(crawler: Crawler, kind: type) -> str:

@@ -30,7 +30,7 @@ from scrapy.utils.asyncio import call_later
 from ..answers.events import DECIDED
 from ..concurrency import run_in_thread
 from ..core.urls import Origin, shown
-from ..engine import refuse_as_add_on
+from ..engine import is_offsite, refuse_as_add_on
 from ..exceptions import ForbiddenByRobotsTxt
 from ..meta import RETURNED
 from ..settings import GbotSettings
@@ -104,7 +104,8 @@ class RobotsReport:
 class StartRequests:
     """Counts the start requests of a crawl, to find out whether all of them are forbidden.
 
-    When a start request has got a response, the counting ends.
+    When a start request has got a response, the counting ends. Start requests that Scrapy's
+    OffsiteMiddleware refuses are not counted.
 
     Attributes:
         forbidden: the number of forbidden start requests.
@@ -113,6 +114,7 @@ class StartRequests:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
         self._signals = crawler.signals
         self._scheduled = 0
         self._came = False
@@ -129,7 +131,7 @@ class StartRequests:
         return not self._came and 0 < self.forbidden == self._scheduled
 
     def _count(self, request: Request) -> None:
-        if _is_first_of_a_start(request):
+        if _is_first_of_a_start(request) and not is_offsite(self._crawler, request):
             self._scheduled += 1
 
     def _count_dropped(self, request: Request) -> None:

@@ -6,6 +6,7 @@ import re
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from scrapy import Request, Selector, Spider, signals
@@ -183,6 +184,7 @@ async def test_other_handlers_of_responses_miss_none() -> None:
 
 
 ALL = "robots.txt forbade all start requests"
+OFF_SITE = "http://off-site.example/"
 
 
 @table(
@@ -194,6 +196,10 @@ ALL = "robots.txt forbade all start requests"
     row("a-page-twice", ["/no", "/yes", "/yes"], ""),
     row("one-of-two-fails", ["/no", "/broken"], ""),
     row("a-redirect-to-a-page", ["/no", "/moved-to-a-page"], ""),
+    row("one-of-two-off-site", ["/no", OFF_SITE], f"{ALL} (1). The first was "),
+    row("a-page-and-one-off-site", ["/no", "/yes", OFF_SITE], ""),
+    row("all-off-site", [OFF_SITE], ""),
+    row("a-redirect-off-site", ["/no", "/moved-off-site"], ""),
 )
 @in_reactor
 async def test_crawl_whose_start_requests_were_all_forbidden_ends_with_a_warning(
@@ -201,8 +207,10 @@ async def test_crawl_whose_start_requests_were_all_forbidden_ends_with_a_warning
 ) -> None:
     with Site({"/robots.txt": RULES, "*": b"ok", "/broken": raw(b"")}) as site:
         site.pages |= {"/moved": redirect("/no"), "/moved-to-a-page": redirect("/yes")}
-        # Scrapy drops the second request for the same URL.
-        await crawl(Pages, urls=[Request(site.url(path)) for path in paths])
+        site.pages["/moved-off-site"] = redirect(OFF_SITE)
+        # Scrapy drops the second request for the same URL, and requests for other hosts.
+        requests = [Request(urljoin(site.url(), path)) for path in paths]
+        await crawl(Pages, urls=requests, allowed_domains=["127.0.0.1"])
         where = site.url(paths[0])
     told = [text for text in summaries(log) if text.startswith(ALL)]
     assert len(told) == bool(said)
