@@ -96,13 +96,6 @@ def most_under_way(open_files: int) -> int:
 
 MOST_UNDER_WAY = most_under_way(getattr(os, "sysconf", lambda _: 0)("SC_OPEN_MAX"))
 
-# If the body of a response has more bytes than this number, a thread decodes and examines it,
-# because this may take milliseconds: 1.4 ms were measured for a web page of 32 KiB. For a shorter
-# body, a thread would cost more time than it saves. A compressed body has a lower limit, because it
-# becomes longer when it is decoded.
-_READ_IN_THREAD_BYTES = 32 * 2**10
-_READ_ENCODED_IN_THREAD_BYTES = 8 * 2**10
-
 # The meta keys with the anonymous login for an FTP server (Google's page, "File location"). If the
 # server does not accept the anonymous login, the login of the project (FTP_USER) is used.
 _ANONYMOUS = {"ftp_user": "anonymous", "ftp_password": "guest"}
@@ -257,9 +250,7 @@ class Fetcher:
         if answer.status in REDIRECTS:
             return await self._next_hop(answer, trail, exchange.secs_left)
         read = partial(exchange.outcome, answer, trail[-1], self._settings)
-        is_encoded = "Content-Encoding" in exchange.headers
-        limit = _READ_ENCODED_IN_THREAD_BYTES if is_encoded else _READ_IN_THREAD_BYTES
-        if len(answer.body) > limit:
+        if exchange.is_long(answer):
             return await run_in_thread(read)
         return read()
 

@@ -32,7 +32,7 @@ from scrapy_gbot_robots.engine import LISTENER, Overhearing
 from scrapy_gbot_robots.fetching import exchange
 from scrapy_gbot_robots.fetching.fetcher import most_under_way
 from scrapy_gbot_robots.policy.decoding import decoded
-from scrapy_gbot_robots.policy.outcome import Failure
+from scrapy_gbot_robots.policy.outcome import Failure, outcome_of
 
 from ..support.crawls import (
     Pages,
@@ -401,28 +401,44 @@ async def test_robots_txt_has_the_priority_of_scrapys() -> None:
     assert RobotsTxtMiddleware.DOWNLOAD_PRIORITY == 1000
 
 
+RANDOM = random.Random(1).randbytes(20_000).hex().encode()
+TWICE = gzip.compress(gzip.compress(RULES))
+
+
 @table(
-    "coding, size, off",
-    row("short", "gzip", 100, False),
-    row("long", "gzip", 20_000, True),
-    row("plain", "identity", 10_000, False),
-    row("long-plain", "identity", 20_000, True),
+    "coding, body, off",
+    row("short", "gzip", gzip.compress(RULES + RANDOM[:200]), False),
+    row("long", "gzip", gzip.compress(RULES + RANDOM), True),
+    row("short-that-becomes-long", "gzip", gzip.compress(RULES + b"#" * 500_000), True),
+    row("bomb", "gzip", gzip.compress(RULES + b"#" * 5_000_000), True),
+    row("two-codings", "gzip, gzip", TWICE, True),
+    row("plain", "", RULES + b"#" + RANDOM[:20_000], False),
+    row("long-plain", "", RULES + b"#" + RANDOM, True),
 )
 @in_reactor
-async def test_long_body_is_decoded_apart(
-    coding: str, size: int, off: bool, monkeypatch: pytest.MonkeyPatch
+async def test_body_that_is_long_when_decoded_is_examined_apart(
+    coding: str, body: bytes, off: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[threading.Thread] = []
+    here = threading.current_thread()
+    seen: list[bool] = []
+    lengths_here: list[int] = []
+
+    def examined(*arguments: Any, **more: Any) -> Any:
+        seen.append(threading.current_thread() is not here)
+        return outcome_of(*arguments, **more)
 
     def noted(*arguments: Any, **more: Any) -> tuple[bytes, bool]:
-        seen.append(threading.current_thread())
-        return decoded(*arguments, **more)
+        out, is_cut = decoded(*arguments, **more)
+        if threading.current_thread() is here:
+            lengths_here.append(len(out))
+        return out, is_cut
 
+    monkeypatch.setattr(exchange, "outcome_of", examined)
     monkeypatch.setattr(exchange, "decoded", noted)
-    body = RULES + b"#" + random.Random(1).randbytes(size).hex().encode()  # of twice that size
-    sent = coded("gzip", gzip.compress(body)) if coding == "gzip" else body
+    sent = coded(coding, body) if coding else body
     assert await run_all([Scenario("", OBEY, sent)]) == {"": OBEY}
-    assert [thread is not threading.current_thread() for thread in seen] == [off]
+    assert seen == [off]
+    assert max(lengths_here, default=0) <= 40_000
 
 
 @in_reactor
