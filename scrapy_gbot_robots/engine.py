@@ -15,7 +15,7 @@ A *slot* is a download slot of Scrapy. Usually there is one for each host.
 
 While a crawl runs, this module replaces three methods on the objects of that crawl:
 
-* `downloader.middleware.download_async` (`after_failed_way`)
+* `downloader.middleware.download_async` (`at_end_of_way`)
 * `signals.send_catch_log`, while a robots.txt is being fetched (`Overhearing`)
 * `downloader.handlers.download_request_async` (`around_sending`)
 
@@ -707,15 +707,16 @@ def several_of(crawler: Crawler, kind: type) -> str:
     return " and ".join(global_object_name(type(middleware)) for middleware in of_kind)
 
 
-def is_bypassed(crawler: Crawler, middleware: object) -> bool:
-    """Whether a downloader middleware of the project gets requests before `middleware` does.
+def is_bypassed(crawler: Crawler, middleware: object, *methods: str) -> bool:
+    """Whether a downloader middleware of the project with one of `methods` precedes `middleware`.
 
-    Middlewares of Scrapy and of this plugin are ignored.
+    It gets requests before `middleware`, and their responses after it. Middlewares of Scrapy and of
+    this plugin are ignored.
     """
     for other in downloader_middlewares(crawler):
         if other is middleware:
             return False
-        if _is_foreign(other) and hasattr(other, "process_request"):
+        if _is_foreign(other) and any(hasattr(other, method) for method in methods):
             return True
     return False
 
@@ -805,30 +806,36 @@ def around_sending(
     return True
 
 
-def after_failed_way(crawler: Crawler, end_way: Callable[[Request], None]) -> None:
-    """Make the crawl call `end_way(request)` if an exception ends a request.
+def at_end_of_way(
+    crawler: Crawler, end_way: Callable[[Request, Response | Request | None], None]
+) -> bool:
+    """Make the crawl call `end_way(request, result)` when a request has left the middlewares.
 
     A request goes through the downloader middlewares to the download handler, and its response goes
-    back through the middlewares. If a middleware raises an exception for the response, Scrapy calls
-    no `process_exception`. Without this function, the plugin's middleware would not notice that the
-    request has ended.
+    back through the middlewares. `result` is this response, or a new request with which a
+    middleware has replaced it, for example for a retry. If an exception has ended the request,
+    `result` is None. The plugin's middleware alone would not notice the end: a middleware that gets
+    the response later may make a new request, or raise an exception.
 
-    If a user's own downloader has no downloader middlewares, do nothing.
+    Returns:
+        True if the crawl will call `end_way`. False if a user's own downloader has no downloader
+        middlewares.
     """
     manager = getattr(_downloader(crawler), "middleware", None)
     download = getattr(manager, "download_async", None)
     if manager is None or download is None:
-        return
+        return False
 
     async def download_async(enqueue: Send, request: Request) -> Response | Request:
+        result: Response | Request | None = None
         try:
-            result: Response | Request = await download(enqueue, request)
-        except BaseException:
-            end_way(request)
-            raise
+            result = await download(enqueue, request)
+        finally:
+            end_way(request, result)
         return result
 
     manager.download_async = download_async
+    return True
 
 
 class RobotsConnections:

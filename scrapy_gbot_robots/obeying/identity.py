@@ -7,7 +7,8 @@ A downloader middleware that comes after this plugin's middleware may change the
 middleware of scrapy-user-agents does. If Scrapy then redirects or retries the request, the new
 request has the changed header from the beginning. But the rules for the first header must still
 apply to it. Therefore the plugin stores the first header in the meta of the request (`JUDGED_AS`),
-and Scrapy copies the meta to the new request.
+and Scrapy copies the meta to the new request. A middleware that comes before this plugin's
+middleware may change the header as well, when it gets the response and retries the request.
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ class CrawlerIdentity:
         """
         if self._of_all is not None:
             return self._of_all
-        return _agent_named(self._name_of(request))
+        return _agent_named(self.name_of(request))
 
     def of_crawl(self, spider: Spider) -> UserAgent:
         """Return the user agent of the requests that have no User-Agent header of their own."""
@@ -190,6 +191,11 @@ class CrawlerIdentity:
             self._has_warned = True
             logger.warning("%s", warning)
 
+    @property
+    def depends_on_headers(self) -> bool:
+        """Whether the user agent of a request depends on its User-Agent header."""
+        return self._of_all is None
+
     def note(self, request: Request) -> None:
         """Store the header or name from which the user agent of `request` was taken, in its meta.
 
@@ -197,7 +203,7 @@ class CrawlerIdentity:
         header, nothing is stored.
         """
         if self._notes:
-            request.meta[JUDGED_AS] = self._name_of(request)
+            request.meta[JUDGED_AS] = self.name_of(request)
 
     def compare(self, request: Request) -> None:
         """Warn once if a middleware has changed the user agent of `request` since `note` stored it.
@@ -224,7 +230,7 @@ class CrawlerIdentity:
             _REMEDY,
         )
 
-    def _name_of(self, request: Request) -> str:
+    def name_of(self, request: Request) -> str:
         """Return the header or product token that names the user agent of `request`.
 
         If `note` has stored a header or token, return that. Otherwise return the User-Agent header

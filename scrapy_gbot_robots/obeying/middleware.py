@@ -31,7 +31,7 @@ from ..core.url_forms import names_the_same
 from ..core.urls import Origin, origin_of_robots_txt, shown
 from ..core.verdict import Verdict
 from ..engine import (
-    after_failed_way,
+    at_end_of_way,
     downloader_middleware,
     is_bypassed,
     is_for_one_page,
@@ -43,7 +43,7 @@ from ..exceptions import ForbiddenByRobotsTxt
 from ..experimental.preferences import PreferenceCheck
 from ..fetching.exchange import error_of
 from ..fetching.fetcher import Fetcher
-from ..meta import ANSWERED, PROBE, PROVENANCE, SITEMAP
+from ..meta import ANSWERED, JUDGED_AS, PROBE, PROVENANCE, SITEMAP
 from ..policy.outages import State, date_of
 from ..policy.overrides import Action, Override
 from ..settings import GbotSettings, warn_of_mistakes
@@ -98,6 +98,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             self._settings.unreachable_wait_secs,
         )
         self._has_warned_of_other_url = False
+        # Whether `_come_back` keeps the name by which a request was judged. `_spider_opened` sets
+        # this.
+        self._keeps_name = False
         self._crawl_delays: CrawlDelays | None = None
         if self._settings.crawl_delay:
             self._crawl_delays = CrawlDelays(crawler, self._settings)
@@ -304,7 +307,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             ForbiddenByRobotsTxt: a header of the page refuses a purpose in GBOT_ROBOTS_PURPOSES,
                 and GBOT_ROBOTS_PURPOSES_ACTION is "refuse".
         """
-        self._clear_marks(request)
+        self._come_back(request)
         if response.url != request.url:
             self._look_at_other_url(request, response)
         if self._preferences is not None:
@@ -319,7 +322,32 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         The exception goes on to the errback of the request. If a subclass overrides this method, it
         must call this one.
         """
+        self._come_back(request)
+
+    def _come_back(self, request: Request) -> None:
+        """Remove the plugin's own marks from `request`, because its download has ended.
+
+        If middlewares of the project get the response later, keep the name by which the request was
+        judged until `_end_way`. One of them may change the User-Agent header, and retry the
+        request.
+        """
+        if not self._keeps_name:
+            self._clear_marks(request)
+            return
+        name = self.identity.name_of(request)
         self._clear_marks(request)
+        request.meta[JUDGED_AS] = name
+
+    def _end_way(self, request: Request, result: Response | Request | None) -> None:
+        """Remove the plugin's own marks before the spider gets `result`, or the errback `request`.
+
+        If `result` is a new request, it keeps the name by which `request` was judged.
+        """
+        if isinstance(result, Request):
+            return
+        self._clear_marks(request)
+        if result is not None and result.request is not None:
+            clear_own_meta(result.request)
 
     def _clear_marks(self, request: Request) -> None:
         """Remove the plugin's own marks from the meta of `request`, before the spider gets it.
@@ -464,11 +492,14 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             )
         self.identity.start(spider, self)
         self._lookup.warn_of_overrides(self.identity.of_crawl(spider))
-        after_failed_way(self.crawler, self._clear_marks)
+        if at_end_of_way(self.crawler, self._end_way) and self.identity.depends_on_headers:
+            methods = ("process_response", "process_exception")
+            self._keeps_name = is_bypassed(self.crawler, self, *methods)
         # The project's own code may exempt requests that `is_subject_to_robots` does not exempt,
         # either in a subclass of this middleware or in a middleware that comes before it.
         is_overridden = type(self).process_request is not GbotRobotsTxtMiddleware.process_request
-        self.room.project_may_exempt = is_overridden or is_bypassed(self.crawler, self)
+        comes_late = is_bypassed(self.crawler, self, "process_request")
+        self.room.project_may_exempt = is_overridden or comes_late
         self.room.start()
 
     async def _spider_closed(self) -> None:

@@ -47,6 +47,7 @@ class RaisesAfterAFailure(Naming):
             raise RuntimeError("a bug")
 
 
+@pytest.mark.parametrize("place", [50, 950])
 @table(
     "middleware, path",
     row("bad-location", Naming, "/moved"),
@@ -58,7 +59,7 @@ class RaisesAfterAFailure(Naming):
 )
 @in_reactor
 async def test_errback_gets_no_key_of_the_plugin(
-    middleware: type, path: str, monkeypatch: pytest.MonkeyPatch
+    middleware: type, path: str, place: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved = Reply(302, b"", {"Location": "http://[1/"})
     of_site: Any = {
@@ -71,7 +72,7 @@ async def test_errback_gets_no_key_of_the_plugin(
         request = Request(site.url(path), meta={"own": 1}, dont_filter=True)
         settings = {
             "GBOT_ROBOTS_CRAWL_DELAY": True,
-            "DOWNLOADER_MIDDLEWARES": {middleware: 950},
+            "DOWNLOADER_MIDDLEWARES": {middleware: place},
             "RETRY_ENABLED": False,
         }
         crawler = await crawl(Noting, settings, urls=[request, request])

@@ -142,6 +142,7 @@ class OnAFailure:
         return None if isinstance(exception, IgnoreRequest) else as_browser(request)
 
 
+@pytest.mark.parametrize("place", [50, 550])
 @table(
     "retrying, first",
     row("after-a-response", OnABan, Reply(403)),
@@ -149,7 +150,7 @@ class OnAFailure:
 )
 @in_reactor
 async def test_retry_by_a_middleware_that_gets_no_requests_is_judged_by_the_first_name(
-    retrying: type, first: Callable[[socket], None]
+    retrying: type, first: Callable[[socket], None], place: int
 ) -> None:
     replies: Iterator[Callable[[socket], None]] = iter([first, redirect("/testbot")])
 
@@ -157,7 +158,7 @@ async def test_retry_by_a_middleware_that_gets_no_requests_is_judged_by_the_firs
         next(replies)(connection)
 
     of_site: dict[str, Content] = {"/robots.txt": ROBOTS, "/browsers": reply, "*": b"ok"}
-    settings = {"USER_AGENT": "testbot/1.0", "DOWNLOADER_MIDDLEWARES": {retrying: 550}}
+    settings = {"USER_AGENT": "testbot/1.0", "DOWNLOADER_MIDDLEWARES": {retrying: place}}
     with Site(of_site) as site:
         crawler = await crawl(Pages, settings, urls=[site.url("/browsers")])
         assert site.paths() == ["/robots.txt", "/browsers", "/browsers"]
@@ -213,6 +214,8 @@ async def test_redirect_by_a_middleware_before_ours_is_judged_by_the_first_name(
         crawler = await crawl(Pages, settings, urls=urls)
         assert sorted(site.paths()) == ["/also", "/browsers", "/far", "/moved", "/robots.txt"]
         assert set(pages(crawler).refused) == {site.url("/testbot")}
+        meta = pages(crawler).crawled[site.url("/browsers")].meta
+        assert not any("gbot" in key for key in meta)
 
 
 class Leaving(Retrying):
