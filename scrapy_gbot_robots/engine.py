@@ -807,15 +807,24 @@ def around_sending(
 
 
 def at_end_of_way(
-    crawler: Crawler, end_way: Callable[[Request, Response | Request | None], None]
+    crawler: Crawler,
+    end_way: Callable[[Request, Response | Request | None], None],
+    *,
+    of_all: bool,
 ) -> bool:
     """Make the crawl call `end_way(request, result)` when a request has left the middlewares.
 
     A request goes through the downloader middlewares to the download handler, and its response goes
-    back through the middlewares. `result` is this response, or a new request with which a
-    middleware has replaced it, for example for a retry. If an exception has ended the request,
-    `result` is None. The plugin's middleware alone would not notice the end: a middleware that gets
-    the response later may make a new request, or raise an exception.
+    back through the middlewares. If a middleware raises an exception for the response, Scrapy calls
+    no `process_exception`. Without this function, the plugin's middleware would not notice that the
+    request has ended. `result` is the response, or a new request with which a middleware has
+    replaced it, for example for a retry. If an exception has ended the request, `result` is None.
+
+    Args:
+        crawler: the crawl.
+        end_way: the function.
+        of_all: whether `end_way` is called for all requests. Otherwise it is called only for
+            requests that an exception has ended.
 
     Returns:
         True if the crawl will call `end_way`. False if a user's own downloader has no downloader
@@ -831,7 +840,8 @@ def at_end_of_way(
         try:
             result = await download(enqueue, request)
         finally:
-            end_way(request, result)
+            if of_all or result is None:
+                end_way(request, result)
         return result
 
     manager.download_async = download_async

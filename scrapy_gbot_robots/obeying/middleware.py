@@ -98,7 +98,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             self._settings.unreachable_wait_secs,
         )
         self._has_warned_of_other_url = False
-        # Whether `_come_back` keeps the name by which a request was judged. `_spider_opened` sets
+        # Whether `_clear_marks` keeps the name by which a request was judged. `_spider_opened` sets
         # this.
         self._keeps_name = False
         self._crawl_delays: CrawlDelays | None = None
@@ -307,7 +307,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             ForbiddenByRobotsTxt: a header of the page refuses a purpose in GBOT_ROBOTS_PURPOSES,
                 and GBOT_ROBOTS_PURPOSES_ACTION is "refuse".
         """
-        self._come_back(request)
+        self._clear_marks(request)
         if response.url != request.url:
             self._look_at_other_url(request, response)
         if self._preferences is not None:
@@ -322,21 +322,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         The exception goes on to the errback of the request. If a subclass overrides this method, it
         must call this one.
         """
-        self._come_back(request)
-
-    def _come_back(self, request: Request) -> None:
-        """Remove the plugin's own marks from `request`, because its download has ended.
-
-        If middlewares of the project get the response later, keep the name by which the request was
-        judged until `_end_way`. One of them may change the User-Agent header, and retry the
-        request.
-        """
-        if not self._keeps_name:
-            self._clear_marks(request)
-            return
-        name = self.identity.name_of(request)
         self._clear_marks(request)
-        request.meta[JUDGED_AS] = name
 
     def _end_way(self, request: Request, result: Response | Request | None) -> None:
         """Remove the plugin's own marks before the spider gets `result`, or the errback `request`.
@@ -345,17 +331,28 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         """
         if isinstance(result, Request):
             return
-        self._clear_marks(request)
+        self._clear_marks(request, is_at_end=True)
         if result is not None and result.request is not None:
             clear_own_meta(result.request)
 
-    def _clear_marks(self, request: Request) -> None:
+    def _clear_marks(self, request: Request, *, is_at_end: bool = False) -> None:
         """Remove the plugin's own marks from the meta of `request`, before the spider gets it.
 
         Also warn once if another middleware has changed the User-Agent header of the request.
+
+        Args:
+            request: the request.
+            is_at_end: whether all middlewares have got the response. If not, a middleware of the
+                project may change the User-Agent header and retry the request. So if there is such
+                a middleware, the name by which the request was judged is kept until the end.
         """
         self.identity.compare(request)
+        name = None
+        if self._keeps_name and not is_at_end:
+            name = self.identity.name_of(request)
         clear_own_meta(request)
+        if name is not None:
+            request.meta[JUDGED_AS] = name
 
     def _look_at_other_url(self, request: Request, response: Response) -> None:
         """Count a page that came from a URL that was not checked against a robots.txt.
@@ -492,9 +489,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             )
         self.identity.start(spider, self)
         self._lookup.warn_of_overrides(self.identity.of_crawl(spider))
-        if at_end_of_way(self.crawler, self._end_way) and self.identity.depends_on_headers:
-            methods = ("process_response", "process_exception")
-            self._keeps_name = is_bypassed(self.crawler, self, *methods)
+        keeps_name = self.identity.depends_on_headers and is_bypassed(
+            self.crawler, self, "process_response", "process_exception"
+        )
+        hears_of_ends = at_end_of_way(self.crawler, self._end_way, of_all=keeps_name)
+        self._keeps_name = keeps_name and hears_of_ends
         # The project's own code may exempt requests that `is_subject_to_robots` does not exempt,
         # either in a subclass of this middleware or in a middleware that comes before it.
         is_overridden = type(self).process_request is not GbotRobotsTxtMiddleware.process_request
