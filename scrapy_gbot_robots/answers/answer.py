@@ -175,11 +175,11 @@ class CachedAnswer(Answer):
         override: Override | None = None,
         before: CachedAnswer | None = None,
     ) -> None:
-        """Make the answer for `origin` from the decision on its robots.txt.
+        """Make the answer for `origin` from `decision`.
 
-        `override` is the user's override that made the decision, if any. `before` is the previous
-        answer for the origin. If both answers are based on the same response or the same outage,
-        the new answer copies some attributes of `before`.
+        `override` is the user's override that replaces the robots.txt, or None. `before` is the
+        previous answer for the origin. If both answers are based on the same response or the same
+        outage, the new answer copies some attributes of `before`.
         """
         super().__init__(origin, decision, status, source)
         self.override: Final = override
@@ -203,8 +203,9 @@ class CachedAnswer(Answer):
         # The SHA-256 of the robots.txt in hexadecimal digits; None if there is no file, or if no
         # setting needs the SHA-256.
         self.robots_sha256: str | None = None
-        # The way of the request for the robots.txt (`fetcher.way_of`) if this process has made the
-        # request, and it has just failed; None in all other cases.
+        # If this process has just requested the robots.txt, and the request has failed, this is the
+        # result of `fetcher.way_of` for the request, which contains its proxy, for example. In all
+        # other cases it is None.
         self.failed_way: Way | None = None
         self.weight = _BYTES_EACH  # roughly how many bytes of memory the answer takes
         self.counted_weight = 0  # the `weight` when this answer was put into the cache

@@ -1,9 +1,9 @@
-"""Log lines, stats and signals of a crawl about its robots.txt files.
+"""Log, count and signal what a crawl finds out about robots.txt files.
 
 The module lookup.py calls this module after each fetch of a robots.txt, and whenever it has made a
 new answer for an origin. An *answer* (`Answer` in answer.py) is what the robots.txt of an origin
-means for the crawl. A *copy* (`Copy` in policy/outages.py) is the last response on which an answer
-can be based: a robots.txt, or a response such as a 404.
+means for the crawl. A *copy* (`Copy` in policy/outages.py) is the last response that showed what
+the site wants, such as a robots.txt or a 404. An answer is usually based on a copy.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ _CONSEQUENCES = {
     State.FULL_ALLOW: "all pages of this site may be crawled",
     State.RULES: "the rules of its last robots.txt apply",
 }
-# The advice if rules are not read because they are in UTF-16 text, or in a browser's web page.
+# A warning of rules that the parser cannot read ends with one of the next two texts. If the rules
+# are in a web page, it ends with the second text.
 _TELL_THE_OWNER = "Google does not read them either. You may tell the site's owner"
 _SKIP_ROBOTS_REQUESTS = (
     "If a middleware or download handler renders pages with a browser, make it skip requests with "
@@ -204,8 +205,8 @@ class CrawlEvents:
         """Warn if `copy` comes from a bot wall, or contains rules that the parser does not read.
 
         A *bot wall* is a response that a protection service sends in place of the site. A stat
-        counts the bot walls. The parser cannot read the rules if, for example, a browser has put
-        the robots.txt into a web page. The crawl logs a warning of unread rules only once.
+        counts the bot walls. For example, the parser does not read rules in UTF-16 text. The crawl
+        logs a warning of unread rules only once.
         """
         if copy.kind is Kind.WALL:
             self.add_to_stat("walls")

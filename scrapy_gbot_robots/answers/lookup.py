@@ -62,8 +62,8 @@ def with_needed(needed: tuple[UserAgent, ...], user_agent: UserAgent) -> tuple[U
     """Return `needed` with `user_agent` at the end, and without its first item if it gets too long.
 
     `needed` contains the user agents whose rules a look-up reads. These are the last
-    `MOST_USER_AGENTS` that were needed. Because of the cache, the many sites whose requests have
-    the same user agent share one tuple.
+    `MOST_USER_AGENTS` that were needed. The results are cached, so that many sites whose requests
+    have the same user agents share one tuple. This saves memory.
     """
     others = [other for other in needed if other != user_agent]
     return (*others, user_agent)[-MOST_USER_AGENTS:]
@@ -193,8 +193,9 @@ class Lookup:
         if pending is not None:
             for user_agent in user_agents:
                 self.need(origin, user_agent)
-            # At least one of the two functions is None. Only the class `obeying.room.Room` passes
-            # in a function, and it never waits for two look-ups of one origin at the same time.
+            # At least one of `pending.then` and `then` is None. Only the class `obeying.room.Room`
+            # passes a function as `then`, and the room never starts a second look-up of an origin
+            # while it waits for the first one.
             pending.then = pending.then or then
             return
         before = self._cache.get(origin) or before
@@ -206,9 +207,10 @@ class Lookup:
             self._background.start(self._look_up(pending), then=partial(self._finish, pending))
 
     def way_of(self, request: Request) -> Way:
-        """Return the way of a robots.txt request that would be made for `request`.
+        """Return the way in which this crawl would request a robots.txt for `request`.
 
-        Two requests have different ways if their proxies differ, for example.
+        The way consists of the proxy, its credentials, and the other meta that a robots.txt request
+        takes from `request`.
         """
         return way_of(request, self._settings.meta_keys)
 
@@ -372,7 +374,10 @@ class Lookup:
 
 
 def _by_robots_txt(before: CachedAnswer | None) -> CachedAnswer | None:
-    """Return the answer `before`, or None if it comes from an override."""
+    """Return the previous answer `before`, or None if that answer comes from an override.
+
+    The answers from overrides are not compared with new answers, and stats do not count them.
+    """
     if before is not None and before.override is not None:
         return None
     return before

@@ -1,9 +1,9 @@
 """Find the differences between two versions of a robots.txt, for each user agent.
 
-For each user agent, the rules, the crawl delay and the lines about the use of content are compared.
-Comments and the order of groups and lines do not matter. Groups for the same user agent are merged
-(RFC 9309 2.2.1). A user agent without a group follows "*". A user agent with an empty group may
-fetch everything, so a new empty group is a change.
+For each user agent, the rules, the crawl delay, and the `Content-Usage` and `Content-Signal` lines
+are compared. Comments and the order of groups and lines do not matter. Groups for the same user
+agent are merged (RFC 9309 2.2.1). A user agent without a group follows "*". A user agent with an
+empty group may fetch everything, so a new empty group is a change.
 
 Each version is read once. User agents that follow the same lines in both versions are compared only
 once. Both versions may be hostile. For example, a file of 500 KiB can name 16,000 user agents. So
@@ -37,9 +37,8 @@ _TURNED = {
 }
 _NOT_COMPARED = "not compared, because these files have too many rules for too many user agents"
 
-# The value is "added" if only the new version names a user agent, and "removed" if only the old
-# version names it. The key is a pair: whether the old version lacks the name, and whether the new
-# version lacks the name.
+# The values of `AgentChange.group`. A key contains whether the old version lacks the name of a user
+# agent, and whether the new version lacks the name.
 _GROUPS = {(True, False): "added", (False, True): "removed"}
 
 
@@ -113,11 +112,11 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
 
 
 class _Reading(NamedTuple):
-    """The lines that a user agent follows in one of the two versions.
+    """The lines of a user agent in one of the two versions, as they are compared.
 
     Attributes:
-        texts: the rules and other lines of the groups that name the user agent, each with its line
-            number. The rules of "*" are not included, even if the user agent follows them.
+        texts: the lines that the user agent follows, each with its line number. If the version does
+            not name the user agent, the allow and disallow rules of "*" are left out.
         is_closed: whether every URL is disallowed for the user agent, by its own rules or, if the
             version does not name the user agent, by the rules of "*".
         work: the units of work for reading and comparing these lines.
@@ -153,11 +152,11 @@ class _Version:
 
 
 def _alike(was: _Version, now: _Version) -> dict[tuple[object, object], list[str]]:
-    """Group the user agents that follow the same lines in both versions.
+    """Return lists of user agents that can be compared together.
 
-    The user agents are "*" and all names in the old or the new version. In the result, user agents
-    with the same key can be compared together. The key is a pair of what
-    `EveryGroup.lines_followed` returns for the old version and for the new version.
+    The user agents in a list follow the same lines in the old version, and the same lines in the
+    new version. The key of a list is a pair of the results of `EveryGroup.lines_followed` for the
+    two versions. The lists contain "*" and all user agents that one of the versions names.
     """
     together: dict[tuple[object, object], list[str]] = {}
     everyone = GLOBAL.decode("ascii")

@@ -73,7 +73,8 @@ _USAGE = -2
 _SIGNAL = -3
 _OWN = {CRAWL_DELAY: _DELAY, b"content-usage": _USAGE, b"content-signal": _SIGNAL}
 _OWN_KINDS = frozenset(_OWN.values())
-# The result of `ScannedGroup.runs_of` for a user agent that only the first run of a group names.
+# A run consists of user-agent lines of one group (see `ScannedGroup`). Most user agents are named
+# only in the first run of a group. `ScannedGroup.runs_of` returns the number of this run for them.
 _FIRST_RUN = (0,)
 
 
@@ -161,8 +162,8 @@ class ScannedGroup:
             above the line.
         run: the number of the current run of user-agent lines, from 0.
         has_usage: whether a `Content-Usage` line has ended the current run.
-        runs: for each user agent that a later run than the first names, the numbers of all runs
-            that name it.
+        runs: for each user agent, the numbers of the runs that name it. User agents that only the
+            first run names are left out.
     """
 
     __slots__ = (
@@ -211,11 +212,10 @@ class ScannedGroup:
             self.has_usage = False
 
     def add_run(self, block: bytes, before: int) -> bool:
-        """Add the rules of a block of lines, and return True, if all its lines are disallow rules.
+        """Add the rules of a block of lines if every line begins with "Disallow: ".
 
-        If a line does not begin with "Disallow: ", add nothing and return False. The caller has
-        already checked the first line. `before` is the number of lines that come before the block
-        in the file.
+        Return whether the rules were added. The caller has already checked the first line. `before`
+        is the number of lines that come before the block in the file.
         """
         paths = block[_RUN_BYTES:].removesuffix(b"\n").split(b"\n" + _RUN)
         if len(paths) <= block.count(b"\n", 0, -1):

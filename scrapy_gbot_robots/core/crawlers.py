@@ -89,9 +89,9 @@ _ADDRESS = re.compile(r"(?<!\s)\s+\+?(?:https?://|www\.)\S*\Z", re.IGNORECASE)
 # an e-mail address, the name of the header itself, or one of the letters "U", "I" and "N", with
 # which old browsers reported the strength of their encryption.
 _NO_NAME = re.compile(r"[UIN]?\Z|\+|\S*(?:://|@)|user-agent:", re.IGNORECASE)
-# This matches a plus sign that means a space. If a second plus sign follows, as in
-# "++https://example.com", the group of the expression contains it, because it belongs to the
-# address.
+# This matches a plus sign that means a space. In "++https://example.com", the second plus sign
+# belongs to the address. So the group of the expression contains the second plus sign, if there is
+# one.
 _PLUS = re.compile(r"\+(\+?)")
 BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 _BOT_WORDS = re.compile("bot|crawl|spider|google", re.IGNORECASE)
@@ -243,9 +243,11 @@ def is_browser_like(user_agent: str | bytes) -> bool:
 
 
 def cut_token(user_agent: str) -> str | None:
-    """Return the product token of a name if the token is only a part of the name; otherwise None.
+    """Return the product token of a name if parsers would cut the name to it; otherwise None.
 
-    The result for "bot2000/1.0" is "bot", for "my bot" it is "my", and for "mybot/1.0" it is None.
+    Parsers cut a name at a character that a token cannot contain, such as a digit or a space. So
+    the result for "bot2000/1.0" is "bot", and the result for "my bot" is "my". A version after the
+    name does not matter, so the result for "mybot/1.0" is None.
     """
     token = product_token(user_agent)
     header = as_text(user_agent)
@@ -294,8 +296,9 @@ def _parts_of(header: str) -> tuple[str, list[str]]:
     """
     beside: list[str] = []
     comments: list[list[str]] = []
-    # The innermost open comment is at the end of this list, and each piece of the header is added
-    # to it. If no comment is open, the list contains only `beside`, the text outside the comments.
+    # The first item of this list is `beside`, the text outside the comments. The other items are
+    # the open comments, from the outermost to the innermost. Each piece of the header is added to
+    # the last item.
     around = [beside]
     for piece in _BRACKET.split(header):
         if piece == "(":

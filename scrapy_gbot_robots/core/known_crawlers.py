@@ -1,9 +1,8 @@
 """List the well-known crawlers, as their operators describe them.
 
 To add a crawler, add a row to `_CRAWLERS`. If the operator is new, also add its page to `_PAGES`,
-with the day on which you read the page. A month without a day means that the page was read for the
-list of this month, and not again later. If you have read only another author's description of a
-crawler, also add the crawler to `_SECOND_HAND`.
+with the day on which you read the page. (For some pages, only the month is known.) If you have read
+only another author's description of a crawler, also add the crawler to `_SECOND_HAND`.
 
 Some crawlers fall back to another token. For example, Applebot follows the groups of "Applebot". If
 there are none, it follows the groups of "Googlebot". If there are none of these either, it follows
@@ -144,8 +143,8 @@ _OTHER_PAGES = {
         "2026-11-28",
     ),
 }
-# For these crawlers, a description by another author was read instead of the operator's page. The
-# value is the day or month of this description.
+# For these crawlers, a description by another author was read instead of the operator's page. Each
+# value is the date of the description.
 _SECOND_HAND = {
     "Amzn-SearchBot": "2026-04-19",
     "Amzn-User": "2026-04-19",
@@ -296,7 +295,7 @@ def well_known(user_agent: str) -> UserAgent | None:
     """Return the well-known crawler that a name or a User-Agent header names; otherwise None."""
     token = product_token(user_agent)
     for word in BETWEEN_PRODUCTS.split(as_text(user_agent)):
-        if token and word.startswith(token):  # For "MJ12bot", the token is only "MJ".
+        if token and word.startswith(token):  # The name "MJ12bot" is longer than its token "MJ".
             return _CRAWLER_OF.get(word.lower())
     return None
 

@@ -63,8 +63,8 @@ _RANKS = [*KINDS]  # The kinds of findings that do the greatest harm come first.
 # This matches the beginning of a text in UTF-16 or UTF-32. It is a byte-order mark, or an ASCII
 # character with NUL bytes next to it.
 _WIDE = re.compile(rb"\xff\xfe|(?:\0\0)?\xfe\xff|\0{0,3}[\t\n\r -~]\0")
-# A seam is a line that seems to begin a group, but does not (see `_seams`). For each kind of line,
-# this text of a finding explains why the line does not begin a group.
+# A seam is a line that seems to begin a group, but does not (see `_seams`). For each kind of these
+# lines, the value explains, in the text of a finding, why the line does not begin a group.
 _SEAMS = {
     UNKNOWN: "is not a user-agent line",
     USER_AGENT: (
@@ -110,7 +110,9 @@ _FOLDERS = (
 # pattern with one character of a path is one unit of work, and takes at most a quarter of a
 # nanosecond.
 _MOST_WORK = 20_000_000_000
-_MOST_SHOWN = 100  # A finding shows 200 characters, so it never shows more user agents than this.
+# A finding shows at most 200 characters of the names of user agents. This many names are always
+# longer than 200 characters.
+_MOST_SHOWN = 100
 # The work of a comparison is counted as if the path and the patterns were each this many characters
 # longer. So even many comparisons of short texts reach the limit `_MOST_WORK`.
 _WORK_EACH = 200
@@ -232,9 +234,10 @@ def _on_groups(
 ) -> Iterator[Finding]:
     """Find search engines that are shut out, and lines that seem to begin a group but do not.
 
-    Only an allow or disallow rule ends the user-agent lines of a group (Google's page), so a later
-    user-agent line may not begin a group. If the whole site is disallowed for all crawlers, the
-    finding is only a warning, because the owner may have closed the site until it is public.
+    Only an allow or disallow rule ends the user-agent lines of a group (Google's page). Without a
+    rule above it, a user-agent line joins the group above, even if it seems to begin a new group.
+    If the whole site is disallowed for all crawlers, the finding is only a warning, because the
+    owner may have closed the site until it is public.
     """
     seams = _seams(all_lines)
     shut_out, is_closed = _shut_out(robotstxt, groups, seams)
@@ -248,7 +251,7 @@ def _on_groups(
             kind = "search engine shut out"
             if not seam and _LARGE.isdisjoint(names):
                 kind = "other search engine shut out"
-            crawlers = ", ".join(names[is_for_all:])  # "*" comes first
+            crawlers = ", ".join(names[is_for_all:])  # The first name is left out if it is "*".
             yield finding(rule.line, kind, crawlers=crawlers, why=why)
         elif is_closed and is_for_all:
             yield finding(rule.line, "whole site disallowed", rule=rule)
@@ -313,19 +316,19 @@ def _on_agents(
 def _seams(all_lines: Iterable[Line]) -> set[int]:
     """Return the numbers of the lines that seem to begin a group, but do not.
 
-    The first kind of these lines is a misspelt user-agent line. The second kind is a user-agent
-    line with other user-agent lines above it, if there is a blank line, a sitemap line or a crawl
-    delay between them, but no rule. It joins the group above, because only rules end the user-agent
-    lines of a group.
+    There are two kinds of these lines. The first kind is a misspelt user-agent line. The second
+    kind is a user-agent line that is separated from the user-agent lines above it, but not by a
+    rule. For example, a blank line, a sitemap line or a crawl delay separates them. A line of the
+    second kind joins the group above, because only rules end the user-agent lines of a group.
     """
     seams = set()
     # The names of the fields since the last user-agent line; None if a rule follows that line.
     fields: set[bytes] | None = None
     for line in all_lines:
         if line.kind == USER_AGENT:
-            # Some authors write user-agent lines and a crawl delay above a line with "*", because
-            # these crawlers should follow the rules of "*" as well. So the line with "*" is not a
-            # seam. The same is true for other fields with limits, such as Request-rate.
+            # Some authors write user-agent lines with a crawl delay or a request rate directly
+            # above a line with "*", because these crawlers should also follow the rules of "*". So
+            # the line with "*" is not a seam.
             if fields and (line.value != GLOBAL or fields.isdisjoint(OF_GROUPS)):
                 seams.add(line.number)
             fields = set()
@@ -341,13 +344,13 @@ def _seams(all_lines: Iterable[Line]) -> set[int]:
 def _shut_out(
     robotstxt: RobotsTxt, groups: Sequence[Group], seams: Iterable[int]
 ) -> tuple[dict[tuple[Rule, int], list[str]], bool]:
-    """Return the search engines that may fetch nothing, and whether these are all search engines.
+    """Find the search engines that may fetch nothing, and the rules that disallow everything.
 
-    The first item of the result is a dictionary with lists of the search engines that may fetch
-    nothing. In these lists, "*" stands for all crawlers without a group of their own. The key of a
-    list is a pair of the rule that disallows everything and a line number. If the search engines
-    follow the rule only because of a seam (see `_seams`), this is the line number of the seam.
-    Otherwise it is 0.
+    Returns:
+        A dictionary, and whether no crawler may fetch anything. Each key of the dictionary contains
+        a rule, and the line number of the seam (see `_seams`) that makes search engines follow the
+        rule; 0 if there is no seam. The value is the list of the search engines that follow the
+        rule. In this list, "*" means all crawlers without a group of their own.
     """
     shut_out: dict[tuple[Rule, int], list[str]] = {}
     is_closed = True
@@ -413,9 +416,9 @@ def _paths_closed_to_all(groups: Iterable[Group]) -> list[str]:
 def _opened(rules: Iterable[Rule], closed_to_all: Iterable[str], index: Index) -> list[str]:
     """Return the patterns in `closed_to_all` that no rule of a crawler's own group covers.
 
-    A rule covers a pattern if it matches all paths that the pattern matches. `rules` are the rules
-    of the crawler's own group. If they only allow, the result is empty, because the author seems to
-    let this crawler in on purpose. If one of them matches every path, the result is empty as well.
+    A rule covers a pattern if the rule matches all paths that the pattern matches. `rules` are the
+    rules of the crawler's own group. If all of them are allow rules, the author seems to let this
+    crawler in on purpose, so the result is empty.
     """
     if all(rule.allow for rule in rules) or decider(index.kinds, stand_in("/")) != NO_RULE:
         return []

@@ -2,9 +2,9 @@
 
 A user of the commands names a crawler, for example with `--as Googlebot`, and asks whether it may
 fetch a URL. The answer is a verdict. verdict.py describes the verdict in words. This module
-describes which crawler the user named, which part of the name is read, and which group the crawler
-follows and why. It also checks the URLs that the user gives. The command and the "Try it" page of
-the documentation show the same texts.
+describes which crawler the user named, whether its product token is only a part of the name, and
+which group the crawler follows and why. It also checks the URLs that the user gives. The command
+and the "Try it" page of the documentation show the same texts.
 
 This module does not fetch anything, and does not read settings. Its sources are RFC 9309 2.2.1
 (product tokens, groups) and 2.2.2 (the URL of a robots.txt), and Google's page ("Order of
@@ -47,9 +47,9 @@ class NamedUserAgent(NamedTuple):
     def of(cls, name: str, source: str) -> NamedUserAgent:
         """Return the crawler that a product token or a User-Agent header names.
 
-        If `name` is "*", the result is a crawler that no group names. A well-known crawler gets the
-        tokens that its operator documents. If a name contains a digit, only the part before the
-        digit is the token, as in a robots.txt.
+        If `name` is "*", the result is a crawler without a token, which follows the groups of "*".
+        A well-known crawler gets the tokens that its operator documents. If a name contains a
+        digit, only the part before the digit is the token, as in a robots.txt.
 
         Raises:
             ValueError: `name` has no product token, or the token is only a part of the name. A name
@@ -172,7 +172,6 @@ def group_line(robotstxt: RobotsTxt, verdict: Verdict) -> int | None:
     with the deciding rule.
     """
     user_agent, rule = verdict.group, verdict.rule
-    # A user-agent line without a name would seem to match.
     if user_agent is None:
         return None
     for group in groups_of(robotstxt):
@@ -190,8 +189,8 @@ def group_in_words(
         crawler: the crawler.
         group: the user agent of the group, in lower case; None if the crawler follows no group.
         line: the number of the user-agent line of the group.
-        body: the robots.txt. The result contains the user agent as the line in it spells it.
-            Without `body`, the result contains the user agent in lower case.
+        body: the robots.txt, from which the result takes the spelling of the user agent. If `body`
+            is empty, the user agent is in lower case.
     """
     heeded = [*crawler.tokens]
     if crawler.heeds_global:

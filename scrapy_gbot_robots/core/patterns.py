@@ -34,12 +34,15 @@ _MANY_STARS = 8
 _IN_A_BYTE = 256  # A line number below this value fits into one byte.
 
 # The precedence of a rule is a number. Of all rules that match a path, the rule with the highest
-# precedence decides. The number consists of four parts. From the highest bits to the lowest bits,
-# they are the length of the pattern, the kind of the rule (1 for an allow rule, 0 for a disallow
-# rule), a number that is greater for an earlier line, and the kind of the rule again. So the
-# precedence of an allow rule is odd. `NO_RULE` is used in place of a precedence if no rule matches
-# a path. It is odd because the path is then allowed, and it is less than the precedence of any
-# rule.
+# precedence decides. From the highest bits to the lowest bit, the number contains:
+#
+# 1. the length of the pattern
+# 2. the kind of the rule: 1 for an allow rule, 0 for a disallow rule
+# 3. a number that is greater for an earlier line
+# 4. the kind of the rule again, so that the number is odd for every allow rule
+#
+# If no rule matches a path, `NO_RULE` is used in place of a precedence. It is less than the
+# precedence of any rule. It is odd, because a path without a matching rule is allowed.
 NO_RULE = 1
 LAST_LINE = 2**32 - 1
 KIND_BITS = 33  # The number of bits below the length and the kind in a precedence.
@@ -58,7 +61,7 @@ def matches(pattern: str, path: str) -> bool:
         return path.endswith(rest[:-1], end) if rest.endswith("$") else path.find(rest, end) >= 0
     *segments, last = rest.removesuffix("$").split("*")
     if len(segments) > _MANY_STARS and path.find(last, end + sum(map(len, segments))) < 0:
-        # The last segment does not occur far enough from `first` to leave space for the others.
+        # The other segments do not fit before any occurrence of the last segment.
         return False
     for segment in segments:
         begin = path.find(segment, end)
@@ -235,9 +238,9 @@ class Patterns:
             wild = [text for text in texts if "*" in text or "$" in text]
         # Before `best` compares a path with a pattern that has a wildcard, it checks that the path
         # contains a literal text of the pattern, which is fast. This text is the first segment,
-        # without "/", "*" and "$" at both ends. For "/shop/*.pdf$" it is "shop". The texts are in a
-        # list of their own, because the garbage collector would have to visit a pair of each
-        # pattern and its text.
+        # without "/", "*" and "$" at both ends. For "/shop/*.pdf$" it is "shop". The texts and the
+        # patterns are in two lists. With one list of pairs, the garbage collector would have to
+        # visit every pair.
         needles = [text.strip("/*$").partition("*")[0] for text in wild]
         self.tried = tried = texts, wild, needles
         return tried

@@ -139,11 +139,11 @@ def _statements(
     """Read the preferences in `Content-Usage` and `Content-Signal` lines.
 
     Returns:
-        The combined preferences of all `Content-Signal` lines, an `Index` of the paths in
-        `Content-Usage` lines, and a tuple with the preferences for each path. Where another `Index`
-        contains the line number of a rule, this one contains the position in the tuple at which the
-        preferences for the path are. Position 0 has the preferences from lines without a path,
-        which apply if no path matches.
+        Three items. The first item contains the combined preferences of all `Content-Signal` lines.
+        The second item is an `Index` of the paths in `Content-Usage` lines. The third item is a
+        tuple with the preferences for each of these paths. The numbers in the `Index` are not line
+        numbers, but positions in this tuple. The preferences at position 0 come from lines without
+        a path, and apply if no path matches.
     """
     stated: dict[str, list[Preferences]] = {"": []}
     signals: list[Preferences] = []
@@ -179,8 +179,8 @@ def stated_in(pairs: Iterable[tuple[str, str]], labels: Labels, *lines: int) -> 
     """Return the preferences in `pairs`, which contains pairs of a label and a value.
 
     If a label occurs several times, the most restrictive value is used. `labels` contains the valid
-    labels and values. `lines` is the number of the line that contains the pairs. It is left out for
-    pairs from a header.
+    labels and values. `lines` contains the number of the line with the pairs. It is empty if the
+    pairs come from a header.
     """
     statements = (labels[key].get(value) for key, value in pairs if key in labels)
     return combined(Preferences(**fields, lines=lines) for fields in statements if fields)

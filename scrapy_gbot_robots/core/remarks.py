@@ -273,8 +273,8 @@ _NO_REMARKS = {
     "space in a path",
     "style or script",
 }
-# Some lines have a finding of a specific kind, the key, and a finding of a more general kind, the
-# value. Lint reports the specific finding, and `RobotsTxt.remarks` reports the general one.
+# The keys are specific kinds of findings, and the values are more general kinds. If lint reports a
+# finding of a specific kind, `RobotsTxt.remarks` reports a finding of the general kind.
 _REMARKS = {
     "field of other crawlers": "unused field",
     "misspelt field": "unknown field",
@@ -282,10 +282,10 @@ _REMARKS = {
     "noindex": "unused field",
 }
 
-# This matches a text that shows that the author meant a path as a regular expression. But in
-# "/index.*", ".*" is only a dot before a wildcard. So ".*" is matched only in two cases. In
-# "/a/.*", no file name stands before the dot. In "/a.*b", the star is the first star in the path,
-# and a letter follows it.
+# This matches a part of a path that looks like a part of a regular expression, such as "[0-9]". In
+# "/index.*", ".*" is only a dot before a wildcard. So ".*" is matched only if it is a whole segment
+# of the path, as in "/a/.*", or if it contains the first star of the path and a letter or digit
+# follows, as in "/a.*b".
 _REGEX = re.compile(
     rb"\[\^?(?:\w-\w)+\w*\][+*?]?|\([^()|]*\|[^()]*\)[+*?]?|\(\?[:=!]|\(\.[*+]"
     rb"|\\[dws](?![A-Za-z])|\\[.?/+*()]"
@@ -558,9 +558,9 @@ def _lost_scheme(key: bytes) -> str:
 def _on_unused(line: Line, user_agents: set[str]) -> Odd:
     """Check a line with a field that Google ignores.
 
-    `user_agents` contains the user agents of the line's group. A well-formed line with a field that
-    other crawlers use is reported only if it stands before the first group, or if its group is for
-    "*" or for a crawler of Google.
+    `user_agents` contains the user agents of the line's group. It is empty before the first group.
+    Other crawlers use some of these fields. A well-formed line with such a field is reported only
+    if the line is not in a group, or if its group is for "*" or for a crawler of Google.
     """
     name = line.key.lower()
     if name == b"noindex":
@@ -611,9 +611,12 @@ def _on_no_agent(text: str) -> Odd:
 def _on_cut_agent(text: str, user_agent: str) -> Odd:
     """Check the value of a user-agent line of which Google's parser reads only the beginning.
 
-    `text` is the whole value, and `user_agent` is the beginning that Google's parser reads. `text`
-    must not be the name of one crawler. If a part of it is the name of a known crawler, the finding
-    is an error. Otherwise the finding is a note.
+    The caller has checked that the value is not the name of one crawler. If the author probably
+    meant "*" or a known crawler, the finding is an error. Otherwise the finding is a note.
+
+    Args:
+        text: the whole value.
+        user_agent: the beginning of the value that Google's parser reads.
     """
     words = [product_token(text), *_BETWEEN_NAMES.split(text)]
     unread = [word for word in words if is_known(word) and word.lower() != user_agent]

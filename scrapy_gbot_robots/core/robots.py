@@ -241,8 +241,9 @@ class RobotsTxt:
         """Return all lines whose field is `name`, in file order, with the user agents of each line.
 
         The case of `name` does not matter. The user agents of a line are all user agents of its
-        group. User-agent lines belong to the same group if no rule stands between them. For
-        `Content-Usage` lines, no `Content-Usage` line may stand between them either.
+        group. User-agent lines belong to the same group if no rule stands between them. But if
+        `name` is "Content-Usage", a `Content-Usage` line between user-agent lines also separates
+        two groups.
         """
         key = name.lower().encode("utf-8", "replace")
         matching: list[tuple[Line, Group]] = []
@@ -325,7 +326,7 @@ def _with_groups(
 
 
 def groups_by_agent(groups: Iterable[Group]) -> dict[str, tuple[int, ...]]:
-    """Return, for each user agent, which of the groups name it, as indexes in `groups`.
+    """Return, for each user agent, the indexes in `groups` of the groups that name it.
 
     Groups for the same user agent are merged later (RFC 9309 2.2.1).
     """

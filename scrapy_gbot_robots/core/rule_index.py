@@ -5,7 +5,7 @@ disallow rule are equally long, the allow rule wins (Google's page, "Order of pr
 rules"). If the same rule occurs several times in the file, the verdict names the first one.
 
 A group may have thousands of rules, and a path usually has a few dozen characters. The index is
-built once, in time that is linear in the text of the rules. It has two methods:
+built once, in time that is linear in the text of the rules. Two methods search it:
 
 * `_OneKind.best` is called for the disallow rules and for the allow rules. It returns the highest
   precedence of a rule that matches the path. A precedence is one number that combines the length of
@@ -50,11 +50,15 @@ links, line 2 has the highest precedence, with five characters. The pattern of l
 not contain the needle of line 5. No allow rule has twelve characters or more, so the allow rules
 are not searched. Line 4 decides, and the path is disallowed.
 
-After a change to this module, three things must still be true. Each list of patterns is sorted by
-precedence, with the highest at the beginning. A search in a list ends at the first match, or as
-soon as no better match can follow. The attributes that only `allows_url` uses save time, and do not
-change the result. The comments at these attributes explain why. A hostile file can still cause a
-search to try every pattern, so `takes_long` in rules.py assumes that every pattern is tried.
+After a change to this module, three things must still be true:
+
+* Each list of patterns is sorted by precedence, with the highest at the beginning.
+* A search in a list ends at the first match, or as soon as no better match can follow.
+* The attributes that only `allows_url` uses save time, and do not change the result. The comments
+  at these attributes explain why.
+
+A hostile file can still cause a search to try every pattern, so `takes_long` in rules.py assumes
+that every pattern is tried.
 """
 
 from __future__ import annotations
@@ -341,8 +345,8 @@ def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
 def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
     """Yield the patterns in `filed` that may match `path`.
 
-    A pattern is left out if its segments cannot follow one another in the path. So every pattern
-    that matches is yielded, with only a few that do not.
+    A pattern is left out if its segments cannot follow one another in the path. So the function
+    yields every pattern that matches, and only a few patterns that do not match.
 
     The segments after the first star are checked from the last one to the first one. Each segment
     must leave enough space for the segments after it. To find a segment, a bisection finds the
@@ -359,7 +363,8 @@ def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
     # For each suffix of the path, the greatest index at which it begins. A suffix that is cut to
     # `_SUFFIX` characters may begin at several places.
     last = {path[at : at + _SUFFIX]: at for at in starts}
-    # For each suffix of the path, the least index at which it begins. It is empty until needed.
+    # For each suffix of the path, the least index at which it begins. This dictionary is filled
+    # when it is needed for the first time.
     first: dict[str, int] = {}
     suffixes = [*sorted(last), _END, _END]
     for rule in filed:
@@ -375,7 +380,7 @@ def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
             begin -= len(segment)
             if suffixes[number + 1].startswith(text):
                 continue  # Several suffixes begin with the segment.
-            if not first:  # Made only here, because few files need it, even among hostile ones.
+            if not first:  # Even among hostile files, only a few need this dictionary.
                 first = {path[at : at + _SUFFIX]: at for at in reversed(starts)}
             if first[suffix] > begin:
                 break
@@ -406,7 +411,7 @@ def _sorted_out(
         stem = pattern.rstrip("*")
         is_wild = "*" in stem or pattern[-1:] == "$"
         kind, key = (wild, pattern) if is_wild else (stems, stem)
-        # The result is the same as that of `precedence_of`, without a call for each rule.
+        # `precedence_of` would return the same number, but calling it for each rule takes longer.
         precedence = least + (len(pattern) << LENGTH_BITS) - 2 * line
         if pattern and kind.get(key, 0) < precedence:
             kind[key] = precedence

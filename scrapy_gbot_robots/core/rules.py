@@ -48,11 +48,12 @@ _BYTES_EACH = 2_700  # The memory for any `Rules` object with rules, without its
 _TEXT_COPIES = 3  # The text of a pattern is in memory up to three times.
 _BYTES_PER_RULE = 240
 _BYTES_PER_WILDCARD = 620  # A wildcard adds this to `_BYTES_PER_RULE`.
-_BYTES_PER_CONTENT_LINE = 150  # What a `Content-` line takes in addition to its text.
+_BYTES_PER_CONTENT_LINE = 150  # The memory for a `Content-` line, without its text.
 
 # A try is the comparison of one path of ordinary length with all rules of a `Rules` object.
 # Building the index takes as long as 25 tries, so the index is built after 25 tries. In this way,
-# judging any number of URLs takes at most twice as long as with the better of the two ways.
+# judging any number of URLs takes at most twice as long as without an index, and at most twice as
+# long as with an index from the beginning.
 _TRIES = 25
 _ORDINARY_PATH = 80  # A path with this many characters or more is counted as several tries.
 _PATHS_IN_A_TRY = 8  # Judging eight paths at once takes about as long as one try.
@@ -237,7 +238,8 @@ class Rules:
     def _verdict_of_no_rule(self) -> Verdict:
         """Return the verdict for the case that no rule decides.
 
-        The verdict names the first rule without a path, an allow rule if there is one.
+        The verdict names the first allow rule without a path. If there is none, it names the first
+        disallow rule without a path.
         """
         rule = self._allows.empty_rule() or self._disallows.empty_rule()
         return Verdict(True, rule, EMPTY_RULE if rule else self._unmatched, self._group)
@@ -320,8 +322,8 @@ def disallowed_among(rules: Rules, paths: Collection[str]) -> set[str]:
 
     Each path has the form that `path_of` returns. For many paths, this function is faster than
     calling `allowed` for each path, because it compares most paths with all rules in a single step.
-    A path that begins with two slashes must not contain "%", because an index would read this path
-    as a URL without a scheme.
+    A path that begins with two slashes must not contain "%", because an index would take the text
+    after the two slashes for a host.
     """
     return rules._disallowed(paths)  # noqa: SLF001
 

@@ -30,7 +30,8 @@ _SENT = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
 # This matches a text that consists of characters in `_SENT` and line ends. The text is a list of
 # URLs, each with an LF after it.
 _ARE_SENT = re.compile(rf"[{re.escape(_SENT)}\n]*").fullmatch
-# If such a list contains one of these texts, clients may send one of the URLs in another form.
+# If a list of URLs, each with an LF after it, contains one of these texts, clients may send one of
+# the URLs in another form.
 _MAY_BE_ODD = ("/.", ";?", ";\n", "?\n")
 # This matches one URL that consists of characters in `_SENT` and does not end with ";" or "?".
 _IS_SENT = re.compile(rf"[{re.escape(_SENT)}]*(?<![;?])").fullmatch

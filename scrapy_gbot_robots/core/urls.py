@@ -22,8 +22,9 @@ _PATH = re.compile(r"(?://|(?!//))(?:[^/?;#]*://|(?![^/?;#]*://))[^/?;#]*([/?;][
 # This matches the beginning of a URL, up to the first slash of the path.
 _PREFIX = re.compile(r"[^/?;#]*://[^/?;#]*/")
 
-# The function `escape` changes escapes with a lower-case digit, such as "%2f", and bytes past
-# ASCII.
+# `LOOSE_ESCAPE` matches an escape with a hexadecimal digit in lower case, such as "%2f".
+# `_LOOSE_BYTES` also matches bytes past ASCII. The function `escape` replaces these escapes and
+# bytes.
 _PERCENT = ord("%")  # For bytes, `37 in raw` is much faster than `b"%" in raw`.
 LOOSE_ESCAPE = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
 _LOOSE_BYTES = re.compile(LOOSE_ESCAPE.pattern + rb"|[\x80-\xff]+")
