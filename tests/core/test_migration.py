@@ -39,7 +39,7 @@ def test_page_has_each_parser_that_the_script_asks() -> None:
 
 def test_answers_here_are_those_of_the_page() -> None:
     answers = [RobotsTxt.parse(q.body).allowed(HOST + q.path, "mybot") for q in QUESTIONS]
-    assert asked(answers) == documented("here")
+    assert asked(answers) == documented("this plugin")
 
 
 def test_answers_of_protego_are_those_of_the_page() -> None:
