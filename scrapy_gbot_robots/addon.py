@@ -41,7 +41,7 @@ COMPONENTS = (
     # a request of the spider, the other spider middlewares do not get the request.
     ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),
     # SitemapDownloaderMiddleware is nearer to the engine than Scrapy's middlewares that retry or
-    # redirect requests, and than this plugin's middleware that forbids them.
+    # redirect requests, and than the middleware with which this plugin forbids requests.
     ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),
 )
 
@@ -54,10 +54,9 @@ class Addon:
     def update_settings(self, settings: BaseSettings) -> None:
         """Change `settings` so that the crawl uses the plugin.
 
-        The plugin's robots.txt middleware replaces Scrapy's robots.txt middleware. `SCHEDULER`
-        becomes a subclass of the scheduler that it contained before. The subclass lets requests
-        wait until their robots.txt is known. `ROBOTSTXT_OBEY` becomes True, unless the user has set
-        it.
+        The plugin's robots.txt middleware replaces Scrapy's robots.txt middleware. A subclass of
+        the scheduler in `SCHEDULER` replaces this scheduler. The subclass lets requests wait until
+        their robots.txt is known. `ROBOTSTXT_OBEY` becomes True, unless the user has set it.
 
         With `GBOT_ROBOTS_ENABLED = False`, the crawl does not use the plugin. The add-on switches
         off the plugin's components that the project's settings contain. Scrapy's robots.txt

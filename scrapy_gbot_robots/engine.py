@@ -399,9 +399,9 @@ class Overhearing:
 class DownloadSlots:
     """The download slots of a crawl.
 
-    Scrapy's pull request 6931 will replace download slots by the *scopes* of a throttler. Then
-    `key` must call `throttler.get_scopes_key`, and the load of a scope replaces the attribute
-    `active` of a slot.
+    Scrapy's pull request 6931 replaces download slots by the *scopes* of a throttler. When Scrapy
+    contains this change, the method `key` must call `throttler.get_scopes_key`, and the load of a
+    scope must be used in place of the attribute `active` of a slot.
 
     Attributes:
         are_apart: True by default: each request is in the slot that the downloader chooses. If it
@@ -605,7 +605,7 @@ def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
     """Return the classes of the scheduler's inner queues, or None if `Room` cannot replace them.
 
     The scheduler has a priority queue in memory, which consists of inner queues. A `Room`
-    (obeying/room.py) can replace it under three conditions:
+    (obeying/room.py) can replace the priority queue under three conditions:
 
     1. The priority queue and its inner queues are instances of Scrapy's classes.
     2. The priority queue is empty.
@@ -724,9 +724,9 @@ def is_bypassed(crawler: Crawler, middleware: object, *methods: str) -> bool:
 def is_followed(crawler: Crawler, middleware: object) -> bool:
     """Whether a downloader middleware of the project comes after `middleware`.
 
-    Each method of such a middleware gets the request and may change its headers, also
-    `process_response`, for example before a retry. Middlewares of Scrapy and of this plugin are
-    ignored.
+    A middleware of the project may change the headers of a request in any of its methods. For
+    example, `process_response` may change them before a retry. Middlewares of Scrapy and of this
+    plugin are ignored.
     """
     for other in reversed(downloader_middlewares(crawler)):
         if other is middleware:
@@ -815,10 +815,12 @@ def at_end_of_way(
     """Make the crawl call `end_way(request, result)` when a request has left the middlewares.
 
     A request goes through the downloader middlewares to the download handler, and its response goes
-    back through the middlewares. If a middleware raises an exception for the response, Scrapy calls
-    no `process_exception`. Without this function, the plugin's middleware would not notice that the
-    request has ended. `result` is the response, or a new request with which a middleware has
-    replaced it, for example for a retry. If an exception has ended the request, `result` is None.
+    back through the middlewares. If a middleware raises an exception for the response, Scrapy does
+    not call `process_exception`. Without this function, the plugin's middleware would not notice
+    that the request has ended.
+
+    `result` is the response, or a new request with which a middleware has replaced the response,
+    for example for a retry. If an exception has ended the request, `result` is None.
 
     Args:
         crawler: the crawl.

@@ -20,8 +20,8 @@ class GbotRobotParser(RobotParser):
     """A robots.txt that was parsed as Google parses it.
 
     The argument `user_agent` of the methods is a product token, such as "mybot", or a whole
-    User-Agent header. For the crawlers of Google, the parser chooses the groups of the robots.txt
-    as Google documents it.
+    User-Agent header. For Google's own crawlers, the parser chooses the group that Google's
+    documentation names. For example, Googlebot-Image may obey the group for Googlebot.
     """
 
     def __init__(self, robotstxt: RobotsTxt) -> None:
@@ -29,7 +29,7 @@ class GbotRobotParser(RobotParser):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> Self:
-        """Parse `robotstxt_body`, and return the parser. No content of the body raises an error.
+        """Parse `robotstxt_body`, and return the parser. An invalid body does not raise an error.
 
         Args:
             crawler: the crawl whose settings apply. If it is None, the default settings apply.

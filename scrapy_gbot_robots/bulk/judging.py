@@ -48,7 +48,8 @@ _MOST_KEPT = 16  # A `Judge` keeps the rules of at most this many robots.txt fil
 _BEHIND_SCHEME = len("https://")
 
 _NO_URL = Verdict(False, None, "not a URL")
-_ANY_SITE = "http://example.com"  # A path becomes a URL if it is added to this text.
+# `origin_of_robots_txt` needs a URL. To make one from a path, the path is added to this text.
+_ANY_SITE = "http://example.com"
 
 
 class BulkError(ValueError):
@@ -60,8 +61,8 @@ Decisions: TypeAlias = Decision | Mapping[Origin, Decision]
 # A response to the request for a robots.txt. It is a pair of a status and a body. If it is only a
 # body, the status is 200. It is None if no response came.
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
-# Either the text of a robots.txt, or one answer for all URLs of a site. `Judge.judged` judges all
-# sites with the same basis together.
+# The basis of a site is either the text of its robots.txt, or one answer for all its URLs.
+# `Judge.judged` judges all sites with the same basis together.
 _Basis: TypeAlias = bytes | int
 # A dictionary from paths or URLs to the answers for all crawlers. A value has one byte for each
 # crawler, which is the answer for this crawler.
@@ -96,8 +97,8 @@ class Judge:
 
     Args:
         crawlers: the crawlers.
-        policy: the choices that the settings of a crawl make, for example for an unreachable
-            robots.txt.
+        policy: the values of the settings that determine what a robots.txt means, for example if
+            it is unreachable.
         max_bytes: at most this number of bytes of a robots.txt is read. None means no limit.
         overrides: the user's overrides (GBOT_ROBOTS_OVERRIDES). An override is applied if `now` is
             not after its last day.
@@ -116,10 +117,10 @@ class Judge:
         """Return the answers for `urls`, as one bytearray for each crawler.
 
         Sites with the same robots.txt are judged together. If 1,000 sites serve the same file, the
-        path "/about" is judged only once for all of them. In the code, the *basis* of a site is the
-        text of its robots.txt. If all URLs of the site have the same answer, for example because it
-        has no robots.txt, the basis is this answer. If an override applies to a site, the basis is
-        None, and `explained` judges each of its URLs separately.
+        path "/about" is judged only once for all of them. To find these sites, the method computes
+        the *basis* of each site, which is the text of its robots.txt. If all URLs of the site have
+        the same answer, for example because it has no robots.txt, the basis is this answer. If an
+        override applies to the site, the basis is None, and each URL is judged separately.
 
         Args:
             urls: the URLs.
@@ -161,12 +162,12 @@ class Judge:
         return [row_by_row[number :: len(allowed)] for number in range(len(allowed))]
 
     def _basis(self, beginning: str, robots: Decisions) -> _Basis | None:
-        """Return the basis (see `judged`) of all URLs that begin with `beginning`, or None.
+        """Return the basis of the site whose URLs begin with `beginning` (see `judged`), or None.
 
-        The result is None if an override applies to these URLs. It is also None if `beginning` does
-        not consist of a scheme, an authority and a slash, as "https://example.com/" does, or if
-        clients change it before they send a request. In these two cases the URLs may belong to
-        different sites.
+        A `beginning` such as "https://example.com/" has a scheme, an authority and a slash. If it
+        has a different form, or if clients change it before they send a request, its URLs may
+        belong to different sites. So the result is None. It is also None if an override applies to
+        the site.
         """
         if prefix_of(beginning) != beginning or as_sent(beginning) != beginning:
             return None
@@ -252,17 +253,16 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
     Args:
         status: the status code of the response; None if no response came.
         body: the body of the response, without content codings.
-        policy: the choices of a crawl, which determine the decision.
+        policy: the values of the settings that determine the decision.
     """
     outcome: Outcome = Unreachable("no answer")
     if status is not None:
-        # A bot wall is a page that a protection service sends in place of the robots.txt. The
-        # setting GBOT_ROBOTS_ACCESS_DENIED decides whether everything is allowed or disallowed in
-        # this case. If it is "allow", bot walls need not be recognised. The page contains no rules,
-        # so everything is allowed if the page is parsed as a robots.txt.
+        # A bot wall is a page that a protection service sends in place of the robots.txt. The page
+        # contains no rules, so everything is allowed if it is parsed as a robots.txt. Bot walls
+        # need to be recognised only if the setting GBOT_ROBOTS_ACCESS_DENIED is "disallow".
         has_wall = policy.access_denied != "allow" and wall_of(status, {}, body) != ""
-        # For most responses, the next two lines give the same decision as the code below them, but
-        # in less time.
+        # Most responses have a 2xx status and are not bot walls. Their decision is made here
+        # without `outcome_of`, `renew` and `decide`, because this takes less time.
         if meaning_of(status) is Fetched and not has_wall:
             copy = Copy(Kind.RULES, status, "", body, False, "", 0.0, 0.0)
             return Decision(State.RULES, "", False, 0.0, 0.0, copy)
@@ -271,10 +271,7 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
 
 
 def _text_of(decision: Decision) -> bytes:
-    """Return the text of the robots.txt by whose rules URLs are judged.
-
-    Return b"" if the decision allows or disallows all URLs.
-    """
+    """Return the text of the robots.txt; b"" if the decision allows or disallows all URLs."""
     if decision.state is not State.RULES or decision.copy is None:
         return b""
     return decision.copy.body
@@ -416,10 +413,12 @@ def _judged_by_rows(
 
 
 def _response_in(robots: Robots) -> tuple[int | None, bytes]:
-    """Return the status and the body of a response. The status is None if no response came.
+    """Return the status and the body of the response `robots` to a robots.txt request.
+
+    The status is None if no response came.
 
     Raises:
-        TypeError: `robots` is not a response.
+        TypeError: `robots` is neither a pair of a status and a body, nor a body, nor None.
     """
     if _is_missing(robots):
         return None, b""
@@ -442,10 +441,10 @@ def _is_missing(value: object) -> bool:
 def _status_of(status: object) -> int | None:
     """Return a status as a number; None if no response came.
 
-    Some tables contain a status as a text or as a float.
+    Some tables contain a status as a text such as "200", or as a float such as 200.0.
 
     Raises:
-        TypeError: `status` has any other type or form.
+        TypeError: `status` is neither a whole number in one of these forms, nor None or NaN.
     """
     if type(status) is int:
         return status

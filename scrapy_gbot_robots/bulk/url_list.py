@@ -55,8 +55,8 @@ class UrlList:
         self.names = [URL]
         self.left_out = 0
         self._number = 0  # the number of the last line that was read
-        # `_lines` sets this attribute to True after the last whole line of a block. When `pieces`
-        # sees True, it yields the rows that it has collected.
+        # If this attribute is True, `pieces` yields the rows that it has collected. `_lines` sets
+        # the attribute to True after the last whole line of each block.
         self._is_block_read = False
 
     def pieces(self) -> Iterator[list[Row]]:
@@ -156,7 +156,8 @@ class UrlList:
         """Yield each line with its line end, and b"" after the last whole line of each block.
 
         The b"" becomes an empty row. When `pieces` gets this row, it yields the rows of the block.
-        Reading the next block may take long, for example if the file is a pipe.
+        Without the b"", these rows would wait for the first line of the next block. This line may
+        come much later, for example if the file is a pipe.
 
         Raises:
             BulkError: the file is UTF-16, or a line is too long.
@@ -181,7 +182,7 @@ class UrlList:
 
 
 def _finite(number: str) -> float | None:
-    """Return a number that is written as a text; None if a float cannot have this value."""
+    """Convert a text such as "1.5" to a float. Return None if the number is too large."""
     read = float(number)
     return read if isfinite(read) else None
 

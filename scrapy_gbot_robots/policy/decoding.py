@@ -33,9 +33,10 @@ RENDERED = "playwright"
 _FED = 8_192
 _PIECE = 65_536
 _MOST_CODINGS = 2
-# If a body has two codings, the outer decoder may yield this many more bytes and pieces than a
-# robots.txt can have. These numbers are large, because the inner decoder may read many bytes before
-# it yields the first one. A zstd decoder, for example, reads up to 128 KiB.
+# If a body has two codings, `_bounded` limits the bytes and pieces that the outer decoder yields.
+# The limits grow with the allowed size of a robots.txt, and these two numbers are added to them.
+# The numbers are large, because the inner decoder may read many bytes before it yields the first
+# one. A zstd decoder, for example, reads up to 128 KiB.
 _OUTER_BYTES = 2**21
 _MOST_PIECES = 1_000
 # The values of zlib's parameter `wbits` that select the format of the compressed data.
@@ -146,15 +147,14 @@ def _undone(pieces: Pieces, codings: Sequence[str], limit: int) -> Pieces:
 
 
 def _bounded(pieces: Pieces, limit: int) -> Pieces:
-    """Yield the items of `pieces` until there are too many of them.
+    """Yield the items of `pieces`. If there are too many of them, raise DecodeError.
 
-    If a body has two codings, `pieces` are the output of the outer decoder, and the inner decoder
-    reads them. A hostile body may contain very many pieces for which the inner decoder yields
-    nothing, such as empty gzip files. `limit` is the largest number of bytes of a robots.txt that
-    are read.
+    If a body has two codings, `pieces` is the output of the outer decoder, and the inner decoder
+    reads it. A hostile body may contain millions of pieces for which the inner decoder yields
+    nothing, such as empty gzip files.
 
     Raises:
-        DecodeError: there are more pieces than a robots.txt of `limit` bytes can need.
+        DecodeError: there are more pieces or bytes than a robots.txt of `limit` bytes can need.
     """
     bytes_left = 2 * limit + _OUTER_BYTES
     pieces_left = _MOST_PIECES + 2 * limit // _FED
@@ -183,8 +183,8 @@ def _unzipped(pieces: Pieces, wbits: int) -> Pieces:
         while waiting:
             if stream.eof:
                 waiting = waiting.lstrip(b"\0")
-                # If `waiting` is shorter than the first bytes of a gzip file, the next piece shows
-                # whether another gzip file follows.
+                # `waiting` may be the beginning of another gzip file. The next piece shows whether
+                # it is one.
                 if _GZIP_MAGIC.startswith(waiting):
                     break
                 if wbits != _GZIP or not waiting.startswith(_GZIP_MAGIC):

@@ -16,9 +16,9 @@ A copy is fresh for a day, or for the time that the headers of the response set.
 fresh, it decides. During an outage, when the copy is no longer fresh, a *ladder* decides. A ladder
 (`LADDERS`) is a table that contains a state for each age of an outage.
 
-From the time `refresh_at` on, the crawl fetches the robots.txt again in the background. From the
-time `ask_at` on, requests wait until the robots.txt has been fetched. All times are in seconds
-since the epoch.
+A `Decision` also contains two times. From `refresh_at` on, the crawl fetches the robots.txt again
+in the background. From `ask_at` on, requests wait until the robots.txt has been fetched. All times
+are in seconds since the epoch.
 
 The sources are Google's page, "Handling of errors and HTTP status codes" and "Caching"; and RFC
 9309 2.3.1 and 2.4.
@@ -61,7 +61,7 @@ _REFRESH_SHARE = 0.1
 _REFRESH_MOST = HOUR
 # After this many fetches in a row that found no server, requests no longer wait for the robots.txt.
 GONE_AFTER = 3
-# With these statuses a server denies access to a robots.txt, which may exist.
+# A server that sends one of these statuses denies access to its robots.txt.
 REFUSALS = (401, 402, 403, 451)
 # A server that sends one of these statuses is only busy, so the next fetch is due sooner.
 _OFTEN = frozenset({429, 503})
@@ -156,10 +156,7 @@ class Entry:
 
 
 class State(Enum):
-    """What a robots.txt means for requests now, as one of the three outcomes that Google knows.
-
-    Google's page, "HTTP status codes", describes them.
-    """
+    """What a robots.txt means for requests now (Google's page, "HTTP status codes")."""
 
     FULL_ALLOW = "full allow"  # Every URL of the origin is allowed.
     FULL_DISALLOW = "full disallow"  # Every URL of the origin is disallowed.
@@ -191,7 +188,7 @@ LADDERS: dict[str, tuple[tuple[float, State], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The choices of a crawl, which come from its settings. Times are in seconds.
+    """The values of the settings that determine what a robots.txt means. Times are in seconds.
 
     Raises:
         ValueError: `unreachable` is not a key of `LADDERS`, or `access_denied` is neither "allow"
@@ -283,8 +280,8 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
     alike = 0
     if outcome.failure is before.failure:
         alike = before.alike
-    # If there is no server, a fetch burdens nobody, so the waits may be short. Earlier failures of
-    # other kinds, such as a 503, do not make these waits longer.
+    # If no server was found, the next fetch will probably put no load on a server, so the wait may
+    # be short. Earlier failures of other kinds, such as a 503, do not make this wait longer.
     tries = before.failures
     if outcome.failure in NO_SERVER:
         tries = alike
@@ -308,8 +305,8 @@ def _wait(outcome: Unreachable, tries: int) -> float:
     """
     doubled = _FIRST_RETRY * 2.0 ** min(tries, 32)
     if outcome.retry_after is not None:
-        # A server may ask for a wait of only one second after each failure. The waits still grow to
-        # a minute.
+        # A server may ask for a wait of only one second after each failure. Even then, each failure
+        # doubles the wait, until the wait is a minute long.
         return min(max(outcome.retry_after, min(doubled, MINUTE)), _RETRY_AFTER)
     if outcome.status in _OFTEN:
         return min(doubled, _BUSY_RETRY)
@@ -345,8 +342,8 @@ def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
 def _retry_at(outage: Outage, now: float) -> float:
     """Return the time at which the next fetch is due, in seconds since the epoch.
 
-    The result is `now` if a clock was wrong, so that the outage seems to begin in the future, or
-    the wait for the next fetch is longer than `_RETRY_AFTER` seconds.
+    If a clock was wrong, the result is `now`. A clock was wrong if the outage seems to begin in the
+    future, or if the next fetch is due later than `_RETRY_AFTER` seconds from now.
     """
     if outage.since > now + _SKEW or outage.retry_at > now + _RETRY_AFTER + _SKEW:
         return now
@@ -390,8 +387,8 @@ def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) ->
 def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:
     """Return whether a new crawl should fetch a robots.txt at once, although no fetch is due yet.
 
-    The result is True if an earlier crawl has found no server (`NO_SERVER`), so that everything is
-    disallowed. The server may be back by now. If it is not, a fetch burdens nobody.
+    The result is True if everything is disallowed because an earlier crawl found no server
+    (`NO_SERVER`). The server may be back by now. If it is not, the fetch puts no load on it.
 
     `began_at` is the time at which the new crawl began, in seconds since the epoch.
     """

@@ -57,8 +57,9 @@ class Unavailable:
     the setting GBOT_ROBOTS_ACCESS_DENIED decides whether everything is allowed or disallowed.
     """
 
-    # The HTTP status of the response. It may be a 5xx or a 3xx, because a 5xx with a "not found"
-    # page is treated as a 404. A redirect that is not followed is treated in the same way.
+    # The HTTP status of the response. It may be a 5xx, because a 5xx with a "not found" page is
+    # treated as a 404. It may also be a 3xx, because a redirect that is not followed is treated as
+    # a 404, too.
     status: int
     url: str  # The URL of the response, after redirects.
     why: str
@@ -95,7 +96,7 @@ class Failure(Enum):
     PROXY = "the proxy failed"
     NO_FILES = "this process cannot open more files"
     REPLACED = "the download failed, and another middleware put a response in its place"
-    # Other code in the project causes the next three failures. No request has reached a server.
+    # Other code in the project causes the next three failures, before a server gets a request.
     DROPPED = "another middleware dropped the request"
     MIDDLEWARE = "another middleware failed"
     FETCHER = "the code that fetches it failed"
@@ -107,8 +108,8 @@ NO_SERVER = frozenset({Failure.DNS, Failure.REFUSED})
 # The crawl itself causes these failures, and it causes them again at each fetch. These failures
 # show nothing about the site.
 NOT_ASKED = frozenset({Failure.DROPPED, Failure.MIDDLEWARE, Failure.FETCHER, Failure.NO_HANDLER})
-# These failures show nothing about the site either, so other processes must not get them. The crawl
-# may be able to open files again a moment later, so requests wait after NO_FILES.
+# This process causes these failures, so other processes must not get them from the storage.
+# NO_FILES is not in `NOT_ASKED`, because the process may be able to open files again in a moment.
 _OF_THIS_PROCESS = NOT_ASKED | {Failure.NO_FILES}
 
 
@@ -298,8 +299,7 @@ def _target(location: bytes, here: str) -> str | None:
     `here` is the URL of the response that contains this header. The result has no user-info and no
     fragment.
     """
-    # As browsers do, accept bytes past ASCII, and read a backslash as a slash
-    # (url.spec.whatwg.org).
+    # As browsers do, accept non-ASCII bytes, and read a backslash as a slash (url.spec.whatwg.org).
     try:
         text = location.decode()
     except UnicodeDecodeError:

@@ -46,10 +46,11 @@ _HOST = re.compile(r"(\*\.)?([^/?#@*\\:]+|\[[^/?#@*\\]+\])")
 # of letters, digits, hyphens and underscores, or it is an IPv6 address. A name that begins with a
 # hyphen is not resolved.
 _REAL_HOST = re.compile(r"(?!-)[a-z0-9._-]+|\[.*\]")
-# The punctuation past ASCII that a host name may contain. It consists of marks within labels (RFC
+# The non-ASCII punctuation that a host name may contain. It consists of marks within labels (RFC
 # 5892, appendix A), and of dots between labels.
 _MARKS_IN_NAMES = frozenset("·׳״・。．｡")  # noqa: RUF001
-_SEVERAL = re.compile(r"[,;|\s]")  # A wrong key with such a character may name several hosts.
+# If a wrong key contains one of these characters, the user may have listed several hosts in it.
+_SEVERAL = re.compile(r"[,;|\s]")
 # A host that is an IP address, or that looks like an IP address but is invalid. Such a host has no
 # subdomains.
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?|\[.*\]")
@@ -114,7 +115,7 @@ class Override:
 
     @property
     def why(self) -> str:
-        """The text of the reason in each verdict by this override."""
+        """The text with which `Verdict.reason` begins if this override decides."""
         return f"override for {shown(self.key)} ({shown(self.reason)})"
 
     def named(self, verdict: Verdict) -> Verdict:
@@ -265,7 +266,7 @@ def _place(key: str) -> str:
 
 
 def _is_odd(char: str) -> bool:
-    """Return whether `char` is punctuation past ASCII that no host name contains.
+    """Return whether `char` is a non-ASCII punctuation mark that host names do not contain.
 
     An example is a typographic quotation mark.
     """

@@ -9,9 +9,8 @@ apply (Google's page, "File format"). A 2xx response with a user-agent or a site
 taken for a bot wall.
 
 A *soft 404* is a 5xx with a "not found" page. It is treated as a 404 (Google's page, "Handling of
-errors and HTTP status codes"). A soft 404 is recognised by the title of the page, by its first
-heading or, in plain text, by its first line. This text must mean "not found" or "page not found" in
-one of the languages in the table `LANGUAGES`.
+errors and HTTP status codes"). A 5xx is a soft 404 if the title of its page, the first heading or,
+in plain text, the first line means "page not found" in a language of the table `LANGUAGES`.
 
 A body may be long or hostile, so only its beginning is searched, in one pass. Only the search for
 user-agent and sitemap lines reads the whole body.
@@ -83,12 +82,12 @@ _OTHER_DATA = (
     (b"\xfe\xff", "UTF-16 text"),
     (b"\x1f\x8b", "gzip data"),
 )
-# A tag, with a user-agent line behind it on the same line. If a browser has put a robots.txt into a
-# web page, the first line of the robots.txt stands behind a tag. The parser ignores this line.
+# If a browser has put a robots.txt into a web page, the first line of the robots.txt follows a tag
+# on the same line, so the parser ignores it. This expression finds such a user-agent line.
 _AGENT_BEHIND_A_TAG = re.compile(rb">[ \t]*user-?agent[ \t]*:", re.IGNORECASE)
 _RULE = re.compile(rb"allow[ \t]*:", re.IGNORECASE)
 _RULE_LINE = re.compile(rb"(?:\A|[\r\n])[ \t]*(?:dis)?allow[ \t]*:", re.IGNORECASE)
-# A program or a configuration may send the two characters "\n" in place of a line break.
+# By mistake, some sites send the two characters "\n" in place of each line break.
 _LITERAL_BREAK = re.compile(rb"(?:\\r)?\\n")
 _IN_ONE_LINE = r'one line, with "\n" in place of line breaks,'
 
@@ -182,7 +181,7 @@ _UNSEEN = re.compile(
 _TITLE = re.compile(r"<(title)\b[^<>]*>(.*?)(</\1|\Z)", re.DOTALL)
 _HEADING = re.compile(r"<(h[1-6])\b[^<>]*>(.*?)(</\1|\Z)", re.DOTALL)
 _OPENING = re.compile(r"<[a-z!]|\A\s*[<{\[]")
-# A name of the Hebrew charset that Python supports only under the name ISO-8859-8.
+# A name of the Hebrew charset ISO-8859-8 that Python does not support.
 _IN_LOGICAL_ORDER = re.compile(rb"iso-8859-8-i", re.IGNORECASE)
 _INNER_TAG = re.compile(r"<[^<>]*>")
 _MARKS = r"|:;!?,()\[\]{}<>•·–—/\-。、"
@@ -194,8 +193,8 @@ _BRACKETS = r"[(\[{<][^()\[\]{}<>]*[)\]}>]"
 _WITH_BRACKETS = re.compile(
     rf"\w[^{_MARKS}]*(?:{_BRACKETS}[^{_MARKS}]*)*{_BRACKETS}(?=\s*\w)(?![^{_MARKS}]*\b404\b)"
 )
-# A quotation mark, and a mark before it as in "Ready?", do not end a clause. Otherwise "does not
-# exist" would be a clause of the title 'Variable "title" does not exist'.
+# A quotation mark does not end a clause of a title, and neither does a punctuation mark directly
+# before it. For example, the title 'The table "users." does not exist' is a single clause.
 _QUOTE = re.compile(r'[.:;!?,]?["`„“”‟«»‹›]')
 # Replacements of characters, so that pages contain the same characters as the table `LANGUAGES`.
 # For example, some Persian pages contain the Arabic letters yeh and kaf.
@@ -422,7 +421,7 @@ _IS_ALONE = re.compile(rf"(?:{_VERDICTS}|{_one_of(ALONE)})\S{{0,3}}\Z")
 _PART_OF_A_SITE = re.compile(
     "|".join(_one_of(row.split("|")[1]) for row in _folded(PARTS_OF_A_SITE).strip().splitlines())
 )
-# A hyphen before a word in `PARTS_OF_A_SITE`, as in "page-cache". It becomes a space, so that it
-# does not end a clause as other hyphens do.
+# A hyphen ends a clause of a title. But if a word in `PARTS_OF_A_SITE` follows the hyphen, as in
+# "page-cache", a space replaces the hyphen, so the clause goes on.
 _HYPHEN = re.compile(rf"(?<=\w)-(?=(?:{_PART_OF_A_SITE.pattern}))")
 _ERROR = frozenset(_folded(ERROR_WORDS).split())

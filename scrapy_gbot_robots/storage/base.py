@@ -39,8 +39,8 @@ class Storage(ABC):
     Several processes may share a storage. Only the process that holds the *lease* of an origin
     fetches the robots.txt of this origin. So the same file is not fetched several times.
 
-    A subclass implements the methods from `get` to `close`. If the storage fails, these methods
-    must raise StorageError and no other exception.
+    A subclass must implement all abstract methods. If the storage fails, these methods must raise
+    StorageError and no other exception.
 
     A crawl calls `find` and `store_and_release` from several threads at the same time, but not for
     the same origin. A subclass should override these two methods if it can do their work in a

@@ -14,8 +14,9 @@ A *lease* is the right of this process to fetch one robots.txt. `StorageClient` 
 and ends all of them when the crawl closes. If the process is killed or the storage fails, its
 leases end when their time is over.
 
-Warning: a thread cannot be stopped. If the caller of a storage is cancelled, or a call takes too
-long, the call may go on in its thread. It may even take a lease. This lease is recorded, too.
+Warning: a thread cannot be stopped. If a call of a storage takes too long, or the coroutine that
+awaits it is cancelled, the call may go on in its thread, and may even take a lease. `StorageClient`
+records this lease, too.
 """
 
 from __future__ import annotations
@@ -58,10 +59,10 @@ CLOSE_SECS = 5.0  # When a crawl closes, it waits at most this long for the stor
 # threads are used because each call takes long if the storage is a distant Redis.
 THREADS = 8
 
-# The advice in the log, by the name of the storage. It is for exceptions that have no attribute
-# `advice`.
+# The advice that is logged if the exception of a storage contains no advice. The keys are the names
+# of storages.
 _ADVICE = {"sqlite": advice.FILE, "redis": advice.NO_CONNECTION}
-# The advice for an exception that shows a bug.
+# The advice that is logged instead if the exception shows a bug.
 _ADVICE_ON_BUG = {"sqlite": advice.FILE, "redis": advice.FUNCTION}
 _OWN_CLASS = "Check the class that GBOT_ROBOTS_STORAGE names"
 _NO_SCRAPY_REDIS = (
@@ -201,7 +202,7 @@ def _check_call(path: str, makes: Callable[..., Any]) -> None:
     """Check that `makes`, at the dotted `path`, can be called with the settings of a crawl.
 
     Raises:
-        ValueError: it cannot.
+        ValueError: `makes` cannot be called in this way, or is a coroutine function.
     """
     name = "GBOT_ROBOTS_REDIS_CLIENT"
     if iscoroutinefunction(makes):
@@ -348,8 +349,8 @@ class StorageClient:
 
     async def _close(self, storage: Storage) -> None:
         for thread in list(self._threads.values()):
-            # A thread runs its calls one after another. So when this call of `int` has ended, all
-            # earlier calls have ended, too.
+            # A thread runs its calls one after another. So when it has called `int`, which has no
+            # effect, all earlier calls have ended.
             await thread.run(int)
 
         def end() -> None:
@@ -432,11 +433,10 @@ class StorageClient:
     async def _recover(self, origin: str) -> None:
         """Try the storage every 30 seconds, and use it again when it works.
 
-        `origin` is the origin for which the storage has failed. Each trial takes a lease and ends
-        it. A lease for `origin` itself would delay other processes, so the lease is for a text that
-        is no origin, such as "https://example.com}". If the storage is a cluster of Redis servers,
-        this lease is on the server for `origin`, because the cluster chooses a server by the part
-        of a key between "{" and the first "}".
+        Each trial takes a lease and ends it. A lease of `origin`, for which the storage has failed,
+        would delay other processes. So the trial adds "}" to `origin`, and takes the lease of this
+        text, for example of "https://example.com}". A cluster of Redis servers ignores the added
+        "}" when it chooses the server for a key. So the trial uses the server that has failed.
         """
 
         def write() -> None:

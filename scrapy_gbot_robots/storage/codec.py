@@ -89,7 +89,7 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:
 
 
 def most_bytes(max_body: int = MAX_BYTES) -> int:
-    """Return the greatest length of data that `decode` accepts, whether compressed or not."""
+    """Return the greatest length of an encoded entry in bytes, before and after decompression."""
     return _FACTS_BYTES + max_body
 
 
@@ -100,7 +100,7 @@ def _facts_of(part: Copy | Outage | None) -> dict[str, Any] | None:
 
 
 def _checked(part: _Part) -> _Part:
-    """Check the types of the values in `part`, and return `part`.
+    """Check the types of the values in a copy or an outage, and return this object.
 
     Raises:
         TypeError: a value does not have the type of its field, or is an infinite number or NaN.

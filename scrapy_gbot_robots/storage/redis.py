@@ -4,12 +4,12 @@ It needs redis-py, which the extra `redis` of this plugin installs. It keeps an 
 origin. The entry contains a copy of the robots.txt. The *lease* of an origin is the right to fetch
 its robots.txt. Of all the processes that share the database, only one can hold this lease.
 
-The server may be far away, so a call needs as few round trips as possible. The method `find` runs a
+The server may be far away, so a call makes as few round trips as possible. The method `find` runs a
 script on the server. If there is an entry, the script returns it, and otherwise the script takes
 the lease. If there is an entry that is too old, `find` needs a second round trip to take the lease.
 
-Other programs may write any values to the same database. So only `codec.decode` reads the values,
-and only as many bytes as the longest possible entry has are fetched from the server.
+Other programs may write any values to the same database. So only `codec.decode` reads the values.
+If a value is longer than any entry can be, only its first bytes are fetched from the server.
 
 The times in a stored entry are times of the server's clock. Each process converts them to the clock
 of its own machine. So the clocks of the machines may differ.
@@ -254,9 +254,9 @@ class RedisStorage(Storage):
             value, is_leased, now = client.execute_command("EVAL", _FIND, 2, *keys, *options)
             ahead = int(now) - time.time()
             entry = decode(value, self._max_body)
-        # An entry that is read twice must have the same times. So `_ahead` does not follow the
-        # small changes of `ahead` that come from the delay of the network. A larger change means
-        # that a clock was set.
+        # `ahead` changes a little at each call, because the delay of the network varies. Small
+        # changes are ignored, so that an entry has the same times whenever it is read. A larger
+        # change means that a clock was set.
         if abs(ahead - self._ahead) > _CLOCKS_AGREE_SECS:
             self._ahead = round(ahead)
         if entry is not None:
@@ -288,8 +288,8 @@ def client_of(url: str) -> Any:
     Raises:
         StorageError: `url` is not the URL of a Redis.
     """
-    # Commands are not retried. Retries would help most often if the server has closed a connection,
-    # but redis-py finds this out before it sends a command.
+    # Commands are not retried. The usual reason for a retry is a connection that the server has
+    # closed, but redis-py notices a closed connection before it sends a command.
     options = {
         "retry": Retry(NoBackoff(), 0),
         "socket_timeout": _TIMEOUT_SECS,
@@ -303,14 +303,14 @@ def client_of(url: str) -> Any:
 
 
 def _fault_of(client: Any) -> str:
-    """Return what a function returned in place of a client of redis-py; "" if it is a client."""
+    """Return a description of `client` if it is not a client of redis-py; otherwise ""."""
     if client is None:
         return "None"
     if isinstance(client, type):
         return f"the class {client.__name__} itself, and not a client"
     kind = f"a {type(client).__name__}"
     if iscoroutine(client):
-        client.close()  # Otherwise Python warns that it was never awaited.
+        client.close()  # Otherwise Python warns that the coroutine was never awaited.
     if isawaitable(client):  # Clients of redis.asyncio are awaitable, too.
         return f"{kind} for asyncio"
     for name in _METHODS:

@@ -41,8 +41,9 @@ _APPLICATION_ID = 0x47425254  # "GBRT" in ASCII
 # The offset of the application ID in a file. The ID has 4 bytes, the most significant byte first
 # (sqlite.org/fileformat.html, "The Database Header").
 _APPLICATION_ID_AT = 68
-# The part of a trigger that runs whenever an entry is stored. The first statement ends the lease
-# whose token is in the new row. The second statement deletes up to 50 old entries.
+# The statements of the triggers `stored` and `stored_again`, which run after an entry was stored.
+# The first statement ends the lease whose token is in the new row. The second statement deletes up
+# to 50 old entries.
 _AFTER_STORING = f"""
     ON entries BEGIN
         DELETE FROM leases WHERE origin = new.origin AND token = new.token;
@@ -303,8 +304,7 @@ class SqliteStorage(Storage):
 
         Raises:
             ForeignFileError: the file does not have the application ID of this plugin.
-            Exception: the file is not renamed, because `creates` is False. The exception is
-                `error`.
+            Exception: `creates` is False. The file is not renamed, and `error` is raised again.
         """
         # SQLite must close the file before `_is_ours` opens and closes it. When a process closes a
         # file, the operating system releases all its locks on the file, even those of SQLite.
