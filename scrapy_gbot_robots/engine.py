@@ -681,9 +681,9 @@ def downloader_middlewares(crawler: Crawler) -> tuple[object, ...]:
 
 
 def is_offsite(crawler: Crawler, request: Request) -> bool:
-    """Whether Scrapy's OffsiteMiddleware, or a subclass of it, refuses to schedule `request`.
+    """Whether Scrapy's OffsiteMiddleware, or a subclass of it, drops `request`.
 
-    Scrapy sends no signal for such a request.
+    The middleware drops a request before it is scheduled, and Scrapy sends no signal.
     """
     middleware = downloader_middleware(crawler, OffsiteMiddleware)
     spider = crawler.spider
@@ -708,10 +708,10 @@ def several_of(crawler: Crawler, kind: type) -> str:
 
 
 def is_bypassed(crawler: Crawler, middleware: object, *methods: str) -> bool:
-    """Whether a downloader middleware of the project with one of `methods` precedes `middleware`.
+    """Whether a downloader middleware that has one of `methods` comes before `middleware`.
 
-    It gets requests before `middleware`, and their responses after it. Middlewares of Scrapy and of
-    this plugin are ignored.
+    Such a middleware gets requests before `middleware` does, and responses after it. Middlewares of
+    Scrapy and of this plugin are ignored.
     """
     for other in downloader_middlewares(crawler):
         if other is middleware:

@@ -239,7 +239,7 @@ def renew(entry: Entry | None, outcome: Outcome, now: float, policy: Policy) -> 
         entry: the entry before the fetch; None if there was none.
         outcome: the outcome of the fetch.
         now: the end of the fetch, in seconds since the epoch.
-        policy: the choices of the crawl. `policy.max_age_secs` limits the time for which the new
+        policy: the settings of the crawl. `policy.max_age_secs` limits the time for which the new
             copy is fresh.
     """
     if isinstance(outcome, Unreachable):

@@ -186,9 +186,9 @@ _IN_LOGICAL_ORDER = re.compile(rb"iso-8859-8-i", re.IGNORECASE)
 _INNER_TAG = re.compile(r"<[^<>]*>")
 _MARKS = r"|:;!?,()\[\]{}<>•·–—/\-。、"
 _CLAUSE_END = re.compile(rf"[{_MARKS}]|\.(?=\s|$)")
-# Words with brackets behind them, if the clause goes on behind the brackets. An example is
-# "Product (shoes) " in "Product (shoes) not found". If "404" follows, as in "My shop (Berlin) 404",
-# the brackets end the clause.
+# The beginning of a clause up to its last brackets, if the clause goes on after the brackets. For
+# example, it is "Product (shoes)" in the title "Product (shoes) not found". If "404" follows, as in
+# "My shop (Berlin) 404", the brackets end the clause.
 _BRACKETS = r"[(\[{<][^()\[\]{}<>]*[)\]}>]"
 _WITH_BRACKETS = re.compile(
     rf"\w[^{_MARKS}]*(?:{_BRACKETS}[^{_MARKS}]*)*{_BRACKETS}(?=\s*\w)(?![^{_MARKS}]*\b404\b)"
@@ -374,8 +374,9 @@ def _is_not_found(title: str) -> bool:
     text = _HYPHEN.sub(" ", _folded(unescape(unescape(title))))
     if not all(path.endswith("robots.txt") for path in _LOCAL_PATH.findall(text)):
         return False
-    # A clause with brackets inside is read twice: in parts, and as a whole without brackets. The
-    # text behind the brackets, such as "not found", is read only as a part of the whole.
+    # If a clause contains brackets, it is examined as a whole without the brackets, and so are the
+    # words before and inside the brackets. For example, the title "Product (shoes) not found" has
+    # the clauses "Product", "shoes" and "Product shoes not found".
     text = _WITH_BRACKETS.sub(_and_without_brackets, _QUOTE.sub(" ", text))
     for clause in _CLAUSE_END.split(text):
         if _PART_OF_A_SITE.search(f" {clause} ".replace("on this server ", "")):
