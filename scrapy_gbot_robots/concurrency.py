@@ -17,10 +17,11 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
 
-from scrapy.utils.asyncio import call_later, is_asyncio_available
+from scrapy.utils.asyncio import AsyncioLoopingCall, call_later, is_asyncio_available
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
-from twisted.internet.task import deferLater
+from twisted.internet.task import LoopingCall, deferLater
 from twisted.python.failure import Failure
 
 _T = TypeVar("_T")
@@ -42,6 +43,18 @@ async def pause(secs: float) -> None:
         await asyncio.sleep(secs)
     else:
         await deferLater(reactor(), secs)
+
+
+def looping_call(func: Callable[[], None]) -> LoopingCall | AsyncioLoopingCall:
+    """Return an object that calls `func` periodically, from its `start` until its `stop`.
+
+    If a reactor is installed, each call is a timer of the reactor. The asyncio reactor removes
+    cancelled timers only when one of its timers fires. Scrapy's downloads cancel two timers for
+    each page. Without these calls, such timers could stay in memory for minutes.
+    """
+    if is_reactor_installed():
+        return LoopingCall(func)
+    return AsyncioLoopingCall(func)
 
 
 def wake(waiting: Deferred[_T], result: _T) -> None:

@@ -25,7 +25,7 @@ If the scheduler has a queue on disk, `count_held` also replaces a method of thi
 From `scrapy.utils`, the plugin also imports names that Scrapy's documentation does not list. They
 have not changed for years.
 
-* from asyncio: AsyncioLoopingCall, call_later, create_looping_call, is_asyncio_available
+* from asyncio: AsyncioLoopingCall, call_later, is_asyncio_available
 * from conf: build_component_list, closest_scrapy_cfg
 * from datatypes: LocalCache
 * from defer: deferred_from_coro, maybe_deferred_to_future

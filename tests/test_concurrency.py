@@ -1,7 +1,10 @@
 """Waiting and background work: what is cancelled harms no other, and what must happen happens."""
 
 import asyncio
+import gc
 import threading
+import time
+import weakref
 from collections.abc import Awaitable
 from typing import Any
 
@@ -12,7 +15,9 @@ from twisted.internet.defer import Deferred
 from scrapy_gbot_robots.concurrency import (
     Background,
     TimeLimit,
+    looping_call,
     pause,
+    reactor,
     run_in_thread,
     wake,
     within,
@@ -112,6 +117,26 @@ async def test_what_is_woken_does_not_run_in_the_frame_that_wakes_it() -> None:
     works[1].cancel()
     await together(works[0])
     assert sorted(outcomes) == ["work 0 done", "work 1 CancelledError"]
+
+
+@as_scrapy_runs_it
+async def test_periodic_calls_let_the_reactor_forget_cancelled_timers() -> None:
+    times: list[float] = []
+    calls = looping_call(lambda: times.append(time.monotonic()))
+    timers = []
+    for _ in range(200):
+        timer = reactor().callLater(180, times.clear)
+        timer.cancel()
+        timers.append(weakref.ref(timer))
+    del timer
+    calls.start(0.01, now=False)
+    await pause(0.2)
+    calls.stop()
+    gc.collect()
+    assert 2 <= len(times) <= 25
+    assert [timer() for timer in timers if timer() is not None] == []
+    await pause(0.05)
+    assert len(times) <= 25  # `stop` has ended the calls
 
 
 @as_scrapy_runs_it

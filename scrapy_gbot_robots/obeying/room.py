@@ -54,12 +54,11 @@ from typing import TypeAlias
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
-from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import maybe_deferred_to_future
 
 from ..answers.answer import CachedAnswer, Source
 from ..answers.lookup import Lookup, with_needed
-from ..concurrency import wake
+from ..concurrency import looping_call, wake
 from ..core.crawlers import UserAgent
 from ..core.urls import Origin
 from ..engine import DownloadSlots, is_closing, pull_soon, without_a_place
@@ -178,7 +177,7 @@ class Room:
         # Whether `_server_answered` is connected to the signal `response_received`.
         self._notices_servers = False
         # The clock runs from the opening of the spider until the crawl begins to close.
-        self._clock = create_looping_call(self._tick)
+        self._clock = looping_call(self._tick)
 
     @property
     def late_since(self) -> float:

@@ -59,7 +59,7 @@ class World:
         monkeypatch.setattr(room_module, "time", clock)
         monkeypatch.setattr(front_module, "time", clock)
         # The room's looping call does not run. The test calls its function itself.
-        monkeypatch.setattr(room_module, "create_looping_call", lambda look: Mock())
+        monkeypatch.setattr(room_module, "looping_call", lambda look: Mock())
         monkeypatch.setattr(answer_module, "time", clock)
         settings = {"SCHEDULER_PRIORITY_QUEUE": queue, **STARTS, **settings}
         self.crawler: Any = get_crawler(settings_dict=settings)
