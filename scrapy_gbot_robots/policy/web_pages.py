@@ -25,7 +25,9 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from html import unescape
+from typing import NamedTuple
 
 from w3lib.encoding import html_to_unicode
 
@@ -370,8 +372,9 @@ def _is_not_found(title: str) -> bool:
     is missing: a part of the site, as in 'database "shop" does not exist', or a file on the server
     that is not a robots.txt, as in "/var/lib/x not found".
     """
+    patterns = _patterns()
     # Some programs escape a message twice, so that the title contains "&amp;quot;".
-    text = _HYPHEN.sub(" ", _folded(unescape(unescape(title))))
+    text = patterns.hyphen.sub(" ", _folded(unescape(unescape(title))))
     if not all(path.endswith("robots.txt") for path in _LOCAL_PATH.findall(text)):
         return False
     # If a clause contains brackets, it is examined as a whole without the brackets, and so are the
@@ -379,14 +382,14 @@ def _is_not_found(title: str) -> bool:
     # the clauses "Product", "shoes" and "Product shoes not found".
     text = _WITH_BRACKETS.sub(_and_without_brackets, _QUOTE.sub(" ", text))
     for clause in _CLAUSE_END.split(text):
-        if _PART_OF_A_SITE.search(f" {clause} ".replace("on this server ", "")):
+        if patterns.part_of_a_site.search(f" {clause} ".replace("on this server ", "")):
             return False
         words = clause.split()
-        gist = " ".join(word for word in words if word not in _ERROR)
-        if ("404" in words and not gist) or _IS_ALONE.match(gist):
+        gist = " ".join(word for word in words if word not in patterns.words_for_error)
+        if ("404" in words and not gist) or patterns.is_alone.match(gist):
             return True
         edged = f" {gist} ".removesuffix("on this server ")
-        if _PAGE_IS_MISSING.match(edged):
+        if patterns.page_is_missing.match(edged):
             return True
     return False
 
@@ -412,17 +415,33 @@ def _one_of(phrases: str) -> str:
     return "|".join(re.escape(phrase).replace("_", " ") for phrase in phrases.strip().split(", "))
 
 
-_ROWS = [row.split("|")[1:] for row in _folded(LANGUAGES).strip().splitlines()]
-_PAGE_IS_MISSING = re.compile(
-    "|".join(f"(?=.*(?:{_one_of(things)})).*(?:{_one_of(verdicts)})" for things, verdicts in _ROWS)
-)
-_VERDICTS = "|".join(_one_of(verdicts) for _, verdicts in _ROWS)
-# Up to three letters may follow a phrase. For example, "no encontrad" also matches "no encontrada".
-_IS_ALONE = re.compile(rf"(?:{_VERDICTS}|{_one_of(ALONE)})\S{{0,3}}\Z")
-_PART_OF_A_SITE = re.compile(
-    "|".join(_one_of(row.split("|")[1]) for row in _folded(PARTS_OF_A_SITE).strip().splitlines())
-)
-# A hyphen ends a clause of a title. But if a word in `PARTS_OF_A_SITE` follows the hyphen, as in
-# "page-cache", a space replaces the hyphen, so the clause goes on.
-_HYPHEN = re.compile(rf"(?<=\w)-(?=(?:{_PART_OF_A_SITE.pattern}))")
-_ERROR = frozenset(_folded(ERROR_WORDS).split())
+class _Patterns(NamedTuple):
+    """What is searched for in a title, made from the tables of this module."""
+
+    page_is_missing: re.Pattern[str]
+    is_alone: re.Pattern[str]
+    part_of_a_site: re.Pattern[str]
+    # A hyphen ends a clause of a title. But if a word in `PARTS_OF_A_SITE` follows the hyphen, as
+    # in "page-cache", a space replaces the hyphen, so the clause goes on.
+    hyphen: re.Pattern[str]
+    words_for_error: frozenset[str]
+
+
+@cache
+def _patterns() -> _Patterns:
+    """Compile the patterns when they are needed first. Most crawls get no error page."""
+    rows = [row.split("|")[1:] for row in _folded(LANGUAGES).strip().splitlines()]
+    missing = (f"(?=.*(?:{_one_of(page)})).*(?:{_one_of(verdicts)})" for page, verdicts in rows)
+    verdicts = "|".join(_one_of(verdicts) for _, verdicts in rows)
+    parts = "|".join(
+        _one_of(row.split("|")[1]) for row in _folded(PARTS_OF_A_SITE).strip().splitlines()
+    )
+    return _Patterns(
+        re.compile("|".join(missing)),
+        # Up to three letters may follow a phrase. For example, "no encontrad" also matches
+        # "no encontrada".
+        re.compile(rf"(?:{verdicts}|{_one_of(ALONE)})\S{{0,3}}\Z"),
+        re.compile(parts),
+        re.compile(rf"(?<=\w)-(?=(?:{parts}))"),
+        frozenset(_folded(ERROR_WORDS).split()),
+    )
