@@ -207,6 +207,13 @@ def _check_call(path: str, makes: Callable[..., Any]) -> None:
     name = "GBOT_ROBOTS_REDIS_CLIENT"
     if iscoroutinefunction(makes):
         raise ValueError(f"{name} must not name a coroutine function, got {path!r}")
+    package = str(getattr(makes, "__module__", "")).partition(".")[0]
+    if package in {
+        "redis",
+        "valkey",
+    }:  # For example, redis.Redis would take the settings as a host.
+        must = f"{name} must name a function of your own that takes the settings of the crawl"
+        raise ValueError(f"{must} and returns a client, got {path!r}, which belongs to {package}")
     try:
         parameters = signature(makes)
     except ValueError:  # Some callables that are written in C have no signature.

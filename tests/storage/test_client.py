@@ -352,15 +352,24 @@ def with_a_bug(settings: dict[str, object]) -> object:
     raise KeyError("a bug")
 
 
+NOT_OF_THE_DRIVER = "must name a function of your own that takes the settings .* returns a client"
+
+
 @table(
-    "function, said",
-    row("no-argument", without_settings, "must name a callable with one argument, the settings"),
-    row("coroutine", of_asyncio, "must not name a coroutine function"),
+    "path, said",
+    row(
+        "no-argument",
+        f"{__name__}.{without_settings.__name__}",
+        "must name a callable with one argument, the settings",
+    ),
+    row("coroutine", f"{__name__}.{of_asyncio.__name__}", "must not name a coroutine function"),
+    row("class", "redis.Redis", NOT_OF_THE_DRIVER),
+    row("from-url", "redis.from_url", NOT_OF_THE_DRIVER),
+    row("sentinel", "redis.sentinel.Sentinel", NOT_OF_THE_DRIVER),
 )
 def test_function_that_cannot_make_a_client_stops_the_crawl_at_its_start(
-    function: Callable[..., Any], said: str
+    path: str, said: str
 ) -> None:
-    path = f"{__name__}.{function.__name__}"
     own = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_CLIENT": path}
     crawler = get_crawler(settings_dict=own)
     with pytest.raises(ValueError, match=f"^GBOT_ROBOTS_REDIS_CLIENT {said}.*{re.escape(path)}"):
