@@ -13,7 +13,8 @@ errors and HTTP status codes"). A 5xx is a soft 404 if the title of its page, th
 in plain text, the first line means "page not found" in a language of the table `LANGUAGES`.
 
 A body may be long or hostile, so only its beginning is searched, in one pass. Only the search for
-user-agent and sitemap lines reads the whole body.
+user-agent and sitemap lines reads the whole body. It does so in steps: during a single long search,
+no other thread could run.
 """
 
 # ruff: noqa: RUF001 - dashes and letters of other scripts are intended
@@ -31,9 +32,11 @@ from typing import NamedTuple
 
 from w3lib.encoding import html_to_unicode
 
-from ..core.lines import is_web_page
+from ..core.lines import MAX_LINE_BYTES, is_web_page
 
 _HEAD_BYTES = 16 * 1024  # Only this many bytes at the beginning of a body are searched.
+# The search for user-agent and sitemap lines looks for lines that begin in this many bytes at once.
+_STEP_BYTES = 32 * 1024
 _TITLE_CHARS = 300  # The rest of a longer title, heading or line is ignored.
 
 # Each row contains the name of a header in lower case, the beginnings of the values that a bot wall
@@ -107,8 +110,14 @@ def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
     Returns:
         A text such as "DDoS-Guard, by its title", or "".
     """
-    if status in _SUCCESS and _has_lines_for_crawlers(body):
+    wall = _wall_like(headers, body)
+    if wall and status in _SUCCESS and _has_lines_for_crawlers(body):
         return ""
+    return wall
+
+
+def _wall_like(headers: Mapping[str, str], body: bytes) -> str:
+    """Return the bot wall that a response looks like, whatever its status is, or ""."""
     for name, beginnings, whose in _HEADERS:
         if headers.get(name, "").strip().lower().startswith(beginnings):
             return f"{whose}, by its header {name}"
@@ -124,7 +133,11 @@ def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
 
 def _has_lines_for_crawlers(body: bytes) -> bool:
     """Return whether `body` contains a user-agent or a sitemap line."""
-    return _LINE_OF_A_FILE.search(body) is not None
+    # A step also reads the line that begins at its end.
+    return any(
+        _LINE_OF_A_FILE.search(body, start, start + _STEP_BYTES + MAX_LINE_BYTES)
+        for start in range(0, len(body), _STEP_BYTES)
+    )
 
 
 def _head(body: bytes) -> bytes:
@@ -155,8 +168,9 @@ def hides_rules(body: bytes) -> str:
 
     There are five kinds: the page that a browser makes around a text file, UTF-16 text, text in
     quotation marks (such as a JSON string), a JSON object or list with rules in its strings, and
-    text with the characters "\n" in place of line breaks.
+    text with the characters "\n" in place of line breaks. Only the beginning of `body` is searched.
     """
+    body = body[:_HEAD_BYTES]
     text = body.replace(b"\0", b"").lstrip(b"\xff\xfe")  # This turns UTF-16 into ASCII.
     if _RULE.search(text) is None:
         return ""

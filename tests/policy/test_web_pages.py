@@ -2,10 +2,12 @@
 
 import gzip
 import re
+import sys
 
 import pytest
 
 from scrapy_gbot_robots.core.robots import RobotsTxt
+from scrapy_gbot_robots.policy import web_pages
 from scrapy_gbot_robots.policy.outages import DAY, Kind, Policy, State, decide, renew
 from scrapy_gbot_robots.policy.outcome import Fetched, Outcome, Unavailable, Unreachable, outcome_of
 from scrapy_gbot_robots.policy.web_pages import hides_rules, means_not_found, wall_of
@@ -76,6 +78,7 @@ def outcome(status: int, headers: dict[str, str], body: bytes) -> Outcome:
     row("json-string-crlf", b' "user-agent:*\\r\\ndisallow:/x\\r\\n"\n', QUOTED, QUOTED),
     row("each-line-in-quotation-marks", b'"User-agent: *"\n"Disallow: /x"\n', QUOTED, QUOTED),
     row("string-without-rules", b'"ok"', QUOTED, ""),
+    row("far-down", b"<html>".ljust(17_000) + IN_CHROME, "a web page", ""),
     row("json-rules", rb'{"data": "User-agent: *\nDisallow: /x"}', "JSON", "JSON"),
     row("json-crlf", rb'{"a":{"txt":"user-agent:*\r\ndisallow:/x\r\n"}}', "JSON", "JSON"),
     row("json-lines", b'["User-agent: *",\n "Disallow: /x"]', "JSON", "JSON"),
@@ -107,6 +110,38 @@ def test_other_data_is_named_and_another_file_kept(body: bytes, instead: str, hi
     if not instead and not hidden:
         allowed = RobotsTxt.parse(body).allowed("https://example.com/x", "mybot")
         assert allowed == (b"isallow: /x" not in body)
+
+
+class Searching:
+    """Stands for a pattern, and notes how many bytes each search may read."""
+
+    def __init__(self, pattern: re.Pattern[bytes]) -> None:
+        self._pattern = pattern
+        self.lengths: list[int] = []
+
+    def search(self, body: bytes, start: int = 0, stop: int = sys.maxsize) -> object:
+        self.lengths.append(min(stop, len(body)) - start)
+        return self._pattern.search(body, start, stop)
+
+
+def test_no_single_search_for_lines_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a regular expression searches, Python runs no other thread."""
+    searching = Searching(web_pages._LINE_OF_A_FILE)
+    monkeypatch.setattr(web_pages, "_LINE_OF_A_FILE", searching)
+    assert isinstance(outcome(200, {}, b"<html>" + b"<p>\n" * 120_000), Fetched)
+    assert max(searching.lengths) <= 50_000
+    assert sum(searching.lengths) >= 480_000
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_line_at_the_end_of_a_step_is_found(step: int) -> None:
+    for blanks in (0, 1, 16_000):
+        line = b"\n" + b" " * blanks + b"Sitemap: https://example.com/s.xml"
+        for before in range(step * 32 * 1024 - 20, step * 32 * 1024 + 2):
+            body = b"<html>".ljust(before, b"x") + line
+            answer = outcome(200, {}, body)
+            assert isinstance(answer, Fetched)
+            assert answer.instead == "", (blanks, before)
 
 
 # Bot walls
