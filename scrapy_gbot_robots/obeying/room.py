@@ -176,7 +176,8 @@ class Room:
         self.project_may_exempt = False
         # Whether `_server_answered` is connected to the signal `response_received`.
         self._notices_servers = False
-        # The clock runs from the opening of the spider until the crawl begins to close.
+        # The clock runs from the opening of the spider until the crawl begins to close. It starts
+        # earlier if a request waits in the downloader before that.
         self._clock = looping_call(self._tick)
 
     @property
@@ -322,6 +323,9 @@ class Room:
         """
         if self._lookup.is_closing:
             return None
+        # Before the spider is open, an item pipeline may download a page in its `open_spider`. The
+        # opening then waits for this page, and an unreachable robots.txt needs the clock.
+        self._run_clock()
         waiter = Waiter(request, user_agent, next(self._numbers))
         site = self._sites[origin]
         self._need(site, user_agent)
@@ -504,8 +508,12 @@ class Room:
 
     def start(self) -> None:
         """Begin to look up origins. Call this when the spider is open."""
-        self._clock.start(LOOK_SECS, now=False)
+        self._run_clock()
         self._begin_look_ups()
+
+    def _run_clock(self) -> None:
+        if not self._clock.running:
+            self._clock.start(LOOK_SECS, now=False)
 
     def close(self) -> None:
         """End all look-ups, and wake the requests in the downloader, without an answer.

@@ -14,6 +14,7 @@ from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.http import Response
+from typing_extensions import Self
 
 from scrapy_gbot_robots import GbotRobotsTxtMiddleware
 from scrapy_gbot_robots.concurrency import pause
@@ -22,6 +23,7 @@ from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from ..support.crawls import (
     Pages,
     as_scrapy_runs_it,
+    begin,
     crawl,
     crawl_until,
     in_reactor,
@@ -118,6 +120,48 @@ async def test_downloads_past_the_scheduler_wait_no_more_when_the_wait_is_over(s
         gate.open()
         while not await visitor.may(site.url("/")):
             await pause(0.1)
+
+
+class TakesAToken:
+    """An item pipeline that downloads a page before the spider is open, and refuses to work without it."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    async def open_spider(self) -> None:
+        assert self.crawler.engine
+        try:
+            await self.crawler.engine.download_async(Request(self.crawler.settings["TOKEN"]))
+        except ForbiddenByRobotsTxt as error:
+            if self.crawler.settings["NEEDS_TOKEN"]:
+                raise CloseSpider("no token") from error
+
+    def process_item(self, item: Any) -> Any:
+        return item
+
+
+@table(
+    "needs_token, reason, crawled",
+    row("can-do-without", False, "finished", 1),
+    row("cannot", True, "no token", 0),
+)
+@as_scrapy_runs_it
+async def test_download_before_the_spider_is_open_waits_no_longer_than_another(
+    needs_token: bool, reason: str, crawled: int, site: Site
+) -> None:
+    settings = {"ITEM_PIPELINES": {TakesAToken: 1}, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1.2}
+    with Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill:
+        settings |= {"TOKEN": ill.url("/token"), "NEEDS_TOKEN": needs_token}
+        crawler, ended = begin(Pages, settings, urls=[site.url("/")])
+        await until(lambda: ended.called)
+        await together(ended)
+        assert set(ill.paths()) == {"/robots.txt"}
+    assert stats(crawler)["finish_reason"] == reason
+    assert len(pages(crawler).crawled) == crawled
 
 
 @pytest.mark.slow
