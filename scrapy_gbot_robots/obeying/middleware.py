@@ -43,7 +43,7 @@ from ..exceptions import ForbiddenByRobotsTxt
 from ..experimental.preferences import PreferenceCheck
 from ..fetching.exchange import error_of
 from ..fetching.fetcher import Fetcher
-from ..meta import ANSWERED, JUDGED_AS, PROBE, PROVENANCE, SITEMAP
+from ..meta import ANSWERED, JUDGED_AS, PREFERENCES, PROBE, PROVENANCE, SITEMAP
 from ..policy.outages import State, date_of
 from ..policy.overrides import Action, Override
 from ..settings import GbotSettings, warn_of_mistakes
@@ -108,6 +108,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if self._settings.purposes:
             refuses = self._settings.purposes_action == "refuse"
             self._preferences = PreferenceCheck(crawler, self._settings.purposes, refuses=refuses)
+        # The keys under which the meta of a request has what the plugin notes about its page.
+        notes = {PROVENANCE: self._settings.provenance, PREFERENCES: self._settings.purposes}
+        self._notes = tuple(key for key, is_on in notes.items() if is_on)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
         warn_of_mistakes(crawler.settings)
@@ -127,14 +130,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: the request is forbidden.
         """
-        # The request may still have marks of the plugin. Another middleware may have copied a
-        # marked request, or a scheduler without the front may have kept it since an earlier crawl.
-        restore(request)
+        self._forget_the_past(request)
         handed = self.room.ready.end_way(request)
         if not self.is_subject_to_robots(request):
-            # A spider may have copied the meta of a page to this request. The provenance in that
-            # meta is only for the page.
-            request.meta.pop(PROVENANCE, None)
             # `note` stores the User-Agent header, because a callback may copy this request, and
             # the copy may be subject to a robots.txt.
             self.identity.note(request)
@@ -193,6 +191,17 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         URL, the method is called once more.
         """
         return is_subject(request)
+
+    def _forget_the_past(self, request: Request) -> None:
+        """Remove what the meta of `request` still has from an earlier request or an earlier crawl.
+
+        1. The marks of the plugin: another middleware may have copied a marked request, or a
+           scheduler without the front may have kept the request since an earlier crawl.
+        2. What the plugin has noted about a page: the spider may have copied the meta of the page.
+        """
+        restore(request)
+        for key in self._notes:
+            request.meta.pop(key, None)
 
     async def _waited_for(
         self, origin: Origin, user_agent: UserAgent, request: Request, handed: Handed | None

@@ -12,6 +12,7 @@ from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.python.failure import Failure
 
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.rows import row, table
@@ -76,6 +77,42 @@ async def test_provenance_is_about_the_url_that_answered() -> None:
         crawled = pages(await crawl(Pages, ON, urls=[other.url("/moved"), unasked])).crawled
         assert crawled[site.url("/yes")].meta["gbot_robots"]["line"] == 2
         assert "gbot_robots" not in crawled[site.url("/unasked")].meta
+
+
+class Copying(Pages):
+    """Copies the meta of its first page to requests of all kinds, and keeps the meta of each end."""
+
+    name = "copying"
+    metas: dict[str, dict[str, Any]]
+
+    def parse(self, response: Response, **kwargs: Any) -> Any:
+        self.metas[response.url] = response.meta
+        for url, own in vars(self).pop("then", {}).items():
+            yield Request(url, errback=self.failed, meta=response.meta | own, dont_filter=True)
+
+    def failed(self, failure: Failure) -> None:
+        request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy puts it there
+        self.metas[request.url] = request.meta
+
+
+@in_reactor
+async def test_copied_meta_keeps_no_proof_and_no_preferences_of_another_page() -> None:
+    own = {**ON, "GBOT_ROBOTS_PURPOSES": ["train-ai"]}
+    stated = RULES + b"content-signal: ai-train=no\n"
+    with Site({"/robots.txt": stated, "*": b"ok"}) as site:
+        urls = [site.url("/robots.txt"), site.url("/no"), "data:,hello"]
+        then: dict[str, Any] = {url: {} for url in urls}
+        then[site.url("/exempt")] = {"dont_obey_robotstxt": True}
+        metas: dict[str, dict[str, Any]] = {}
+        await crawl(Copying, own, urls=[site.url("/yes")], then=dict(then), metas=metas)
+    first = metas.pop(site.url("/yes"))
+    assert first["gbot_robots"]["line"] == 2
+    assert first["gbot_robots_preferences"]["train-ai"] == "refused"
+    assert set(metas) == set(then)
+    proofs = {url: meta.get("gbot_robots") for url, meta in metas.items()}
+    assert proofs == dict.fromkeys(then)
+    # The site states its preferences about the forbidden page, too, but nobody has got this page.
+    assert [url for url, meta in metas.items() if "gbot_robots_preferences" in meta] == []
 
 
 class Following(HTTP11DownloadHandler):
