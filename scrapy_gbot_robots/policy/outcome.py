@@ -96,19 +96,18 @@ class Failure(Enum):
     PROXY = "the proxy failed"
     NO_FILES = "this process cannot open more files"
     REPLACED = "the download failed, and another middleware put a response in its place"
-    # Other code in the project causes the next three failures, before a server gets a request.
     DROPPED = "another middleware dropped the request"
     MIDDLEWARE = "another middleware failed"
     FETCHER = "the code that fetches it failed"
     OTHER = "the fetch failed"
 
 
-# These failures show that there is no server at the address of the origin.
+# The failures which show that there is no server at the address of the origin.
 NO_SERVER = frozenset({Failure.DNS, Failure.REFUSED})
-# The crawl itself causes these failures, and it causes them again at each fetch. These failures
-# show nothing about the site.
+# The failures whose cause is in the crawl and not at the site. For example, a downloader middleware
+# has dropped the request. A new fetch would fail in the same way.
 NOT_ASKED = frozenset({Failure.DROPPED, Failure.MIDDLEWARE, Failure.FETCHER, Failure.NO_HANDLER})
-# This process causes these failures, so other processes must not get them from the storage.
+# The failures that are not put into the storage, because they may not happen in other processes.
 # NO_FILES is not in `NOT_ASKED`, because the process may be able to open files again in a moment.
 _OF_THIS_PROCESS = NOT_ASKED | {Failure.NO_FILES}
 
@@ -142,10 +141,9 @@ def failed(failure: Failure, detail: str = "") -> Unreachable:
 
 
 def by_ftp(outcome: Outcome, reply: str) -> Outcome:
-    """Return `outcome` with the error reply of an FTP server as its reason.
+    """Return a copy of `outcome` whose `why` contains the error reply of an FTP server.
 
-    The status of the outcome is an HTTP status, because Scrapy's FTP handler replaces the code of
-    the FTP reply by an HTTP status.
+    The `status` does not change. It is the HTTP status that Scrapy's FTP handler has chosen.
     """
     if isinstance(outcome, Fetched):
         return outcome
@@ -264,9 +262,10 @@ def is_for_this_process(outcome: Outcome) -> bool:
 def next_hop(status: int, location: bytes | None, trail: Sequence[str]) -> str | Unavailable:
     """Return the URL to fetch after a redirect, or the outcome if the redirect is not followed.
 
-    The URL does not have user-info or a fragment. A redirect is not followed after `MOST_REDIRECTS`
-    redirects, or in a loop. It is also not followed if the Location is missing or invalid, or has a
-    scheme other than http and https. The outcome is then the same as for a 404.
+    The URL does not have user-info or a fragment. A redirect is not followed if one of these
+    conditions is true: there were already `MOST_REDIRECTS` redirects; the target was requested
+    before; the Location is missing or invalid; the scheme of the target is not http or https. The
+    outcome is then the same as for a 404.
 
     Args:
         status: one of `REDIRECTS`.

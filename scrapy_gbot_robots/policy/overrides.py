@@ -46,8 +46,8 @@ _HOST = re.compile(r"(\*\.)?([^/?#@*\\:]+|\[[^/?#@*\\]+\])")
 # of letters, digits, hyphens and underscores, or it is an IPv6 address. A name that begins with a
 # hyphen is not resolved.
 _REAL_HOST = re.compile(r"(?!-)[a-z0-9._-]+|\[.*\]")
-# The non-ASCII punctuation that a host name may contain. It consists of marks within labels (RFC
-# 5892, appendix A), and of dots between labels.
+# The non-ASCII punctuation marks that a host name may contain. Some may be in a label (RFC 5892,
+# appendix A), and the others are dots between labels.
 _MARKS_IN_NAMES = frozenset("·׳״・。．｡")  # noqa: RUF001
 # If a wrong key contains one of these characters, the user may have listed several hosts in it.
 _SEVERAL = re.compile(r"[,;|\s]")
@@ -56,8 +56,7 @@ _SEVERAL = re.compile(r"[,;|\s]")
 _NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?|\[.*\]")
 _PATTERN = re.compile(r"[^#\x00-\x20\x7f]+")  # a pattern that a line of a robots.txt can contain
 _FEW = 5  # A warning contains at most this many patterns.
-# The rules in an override are valid if they contain an allow or disallow line, or one of these
-# fields.
+# The rules in an override must contain an allow line, a disallow line or one of these fields.
 _FIELDS_OF_GROUPS = ("crawl-delay", "content-usage", "content-signal")
 # The rules in an override are not valid if the parser reports an error of one of these kinds. Such
 # an error means that the parser ignores a line that looks like a rule.
@@ -73,8 +72,8 @@ class Action(Enum):
     ALLOW = "allow"  # The crawl obeys the site's rules, but may fetch some more paths.
 
 
-# The state of a site that has an override, by the action of the override. The action ALLOW does not
-# determine the state.
+# The keys are actions of overrides, and the values are the states of the sites. There is no row for
+# the action ALLOW, because the state then depends on the site's robots.txt.
 _STATES = {
     Action.IGNORE: State.FULL_ALLOW,
     Action.REPLACE: State.RULES,
@@ -105,9 +104,9 @@ class Override:
 
     @property
     def ends_at(self) -> float:
-        """The end of the last day, in seconds since the epoch; infinity if there is no last day.
+        """The time at which the override ends, in seconds since the epoch.
 
-        From this time on, the override does not apply.
+        It is the end of the day `until` in UTC. It is infinity if `until` is None.
         """
         if self.until is None or self.until == date.max:
             return inf
@@ -163,9 +162,9 @@ class Overrides(dict[str, Override]):
     def in_words(self, now: float) -> tuple[str, str]:
         """Return two sentences for the log.
 
-        The first sentence lists the overrides that have run out, and the second sentence lists the
-        overrides in force. The overrides that end first are at the beginning of each sentence. A
-        sentence without overrides is "". `now` is in seconds since the epoch.
+        The first sentence lists the overrides that have run out, or is "" if there are none. The
+        second sentence lists the overrides in force, or is "" if there are none. In each sentence,
+        the overrides are sorted by `ends_at`. `now` is in seconds since the epoch.
         """
         run_out: list[str] = []
         in_force: list[str] = []
@@ -182,9 +181,9 @@ class Overrides(dict[str, Override]):
     def open_by_mistake(self, now: float) -> Iterator[str]:
         """Yield a warning for each override that contains rules which disallow nothing.
 
-        The author of such rules usually wanted to allow some paths in addition to the site's rules.
-        But the rules of the override replace the site's rules, so the whole site is allowed. Only
-        overrides that are in force at `now` are checked. `now` is in seconds since the epoch.
+        The user probably wanted to allow some paths in addition to the site's rules. But the rules
+        of the override replace the site's rules, so the whole site is allowed. Only overrides that
+        are in force at `now` are checked. `now` is in seconds since the epoch.
         """
         for override in self.values():
             if override.robotstxt is None or override.ends_at <= now:
@@ -276,10 +275,9 @@ def _is_odd(char: str) -> bool:
 
 
 def _in_one_spelling(host: str) -> str:
-    """Return `host` in its normal form.
+    """Return `host` without a dot at its end, and an IPv4 address as four numbers.
 
-    A dot at the end is removed. An IPv4 address gets four numbers, for example "127.0.0.1" for
-    "127.1", because both are the same address.
+    For example, return "127.0.0.1" for "127.1", because both are the same address.
     """
     host = host.rstrip(".")
     if host.rpartition(".")[2][:1].isdecimal():

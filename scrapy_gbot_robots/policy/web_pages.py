@@ -12,9 +12,9 @@ A *soft 404* is a 5xx with a "not found" page. It is treated as a 404 (Google's 
 errors and HTTP status codes"). A 5xx is a soft 404 if the title of its page, the first heading or,
 in plain text, the first line means "page not found" in a language of the table `LANGUAGES`.
 
-A body may be long or hostile, so only its beginning is searched, in one pass. Only the search for
-user-agent and sitemap lines reads the whole body. It does so in steps: during a single long search,
-no other thread could run.
+A body may be long or hostile, so only its first 16 KiB are searched. Only the search for user-agent
+and sitemap lines reads the whole body. It reads 32 KiB at a time, so that other threads can run
+between two steps.
 """
 
 # ruff: noqa: RUF001 - dashes and letters of other scripts are intended
@@ -35,7 +35,7 @@ from w3lib.encoding import html_to_unicode
 from ..core.lines import MAX_LINE_BYTES, is_web_page
 
 _HEAD_BYTES = 16 * 1024  # Only this many bytes at the beginning of a body are searched.
-# The search for user-agent and sitemap lines looks for lines that begin in this many bytes at once.
+# The search for user-agent and sitemap lines goes through the whole body in steps of this length.
 _STEP_BYTES = 32 * 1024
 _TITLE_CHARS = 300  # The rest of a longer title, heading or line is ignored.
 
@@ -78,7 +78,7 @@ _SUCCESS = range(200, 300)
 _LINE_OF_A_FILE = re.compile(
     rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[ \t\v\f]*(?:user[^a-z\r\n]?agent|site-?map)", re.IGNORECASE
 )
-# Each row contains the first bytes of a body, and the format of a body that begins with them.
+# Each row contains the first bytes of a body, and the name of the format that begins with them.
 _OTHER_DATA = (
     (b"{", "JSON"),
     (b"[", "JSON"),
@@ -87,8 +87,8 @@ _OTHER_DATA = (
     (b"\xfe\xff", "UTF-16 text"),
     (b"\x1f\x8b", "gzip data"),
 )
-# If a browser has put a robots.txt into a web page, the first line of the robots.txt follows a tag
-# on the same line, so the parser ignores it. This expression finds such a user-agent line.
+# Matches a user-agent line that follows an HTML tag on the same line, so that the parser ignores
+# it. Such a line comes from a web page that a browser has made around a robots.txt.
 _AGENT_BEHIND_A_TAG = re.compile(rb">[ \t]*user-?agent[ \t]*:", re.IGNORECASE)
 _RULE = re.compile(rb"allow[ \t]*:", re.IGNORECASE)
 _RULE_LINE = re.compile(rb"(?:\A|[\r\n])[ \t]*(?:dis)?allow[ \t]*:", re.IGNORECASE)
@@ -117,7 +117,7 @@ def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
 
 
 def _wall_like(headers: Mapping[str, str], body: bytes) -> str:
-    """Return the bot wall that a response looks like, whatever its status is, or ""."""
+    """Return the bot wall whose headers or page title a response has, or ""."""
     for name, beginnings, whose in _HEADERS:
         if headers.get(name, "").strip().lower().startswith(beginnings):
             return f"{whose}, by its header {name}"
@@ -133,7 +133,8 @@ def _wall_like(headers: Mapping[str, str], body: bytes) -> str:
 
 def _has_lines_for_crawlers(body: bytes) -> bool:
     """Return whether `body` contains a user-agent or a sitemap line."""
-    # A step also reads the line that begins at its end.
+    # A line may begin in one step and end in the next step. So each step goes on by the greatest
+    # length of a line.
     return any(
         _LINE_OF_A_FILE.search(body, start, start + _STEP_BYTES + MAX_LINE_BYTES)
         for start in range(0, len(body), _STEP_BYTES)
@@ -180,7 +181,7 @@ def hides_rules(body: bytes) -> str:
         return found_instead(body)
     is_json = found_instead(body) == "JSON"
     if is_json or _RULE_LINE.search(body) is None:
-        # In a JSON object or list, each string may be a line of the file.
+        # A JSON object or list may contain the lines of a robots.txt as strings.
         meant = _LITERAL_BREAK.sub(b"\n", body.replace(b'"', b"\n" if is_json else b""))
         if _RULE_LINE.search(meant) and _has_lines_for_crawlers(meant):
             return found_instead(body) or _IN_ONE_LINE
@@ -202,15 +203,15 @@ _IN_LOGICAL_ORDER = re.compile(rb"iso-8859-8-i", re.IGNORECASE)
 _INNER_TAG = re.compile(r"<[^<>]*>")
 _MARKS = r"|:;!?,()\[\]{}<>•·–—/\-。、"
 _CLAUSE_END = re.compile(rf"[{_MARKS}]|\.(?=\s|$)")
-# The beginning of a clause up to its last brackets, if the clause goes on after the brackets. For
-# example, it is "Product (shoes)" in the title "Product (shoes) not found". If "404" follows, as in
-# "My shop (Berlin) 404", the brackets end the clause.
+# Brackets usually end a clause of a title, as in "My shop (Berlin) 404". But if words without "404"
+# follow, the clause goes on after the brackets, as in "Product (shoes) not found". In this example,
+# `_WITH_BRACKETS` matches "Product (shoes)".
 _BRACKETS = r"[(\[{<][^()\[\]{}<>]*[)\]}>]"
 _WITH_BRACKETS = re.compile(
     rf"\w[^{_MARKS}]*(?:{_BRACKETS}[^{_MARKS}]*)*{_BRACKETS}(?=\s*\w)(?![^{_MARKS}]*\b404\b)"
 )
-# A quotation mark does not end a clause of a title, and neither does a punctuation mark directly
-# before it. For example, the title 'The table "users." does not exist' is a single clause.
+# Matches a quotation mark, and a punctuation mark directly before it. Neither ends a clause of a
+# title. For example, the title 'The table "users." does not exist' is a single clause.
 _QUOTE = re.compile(r'[.:;!?,]?["`„“”‟«»‹›]')
 # Replacements of characters, so that pages contain the same characters as the table `LANGUAGES`.
 # For example, some Persian pages contain the Arabic letters yeh and kaf.
@@ -319,8 +320,8 @@ PARTS_OF_A_SITE = """
 """
 
 
-# The path of a file on the server, such as /var/lib/x or C:\x. A path after the word "url" is the
-# path of a page, so it does not match.
+# Matches the path of a file on the server, such as /var/lib/x or C:\x. It does not match a path
+# after the word "url" or "uri", which is the path of a page.
 _LOCAL_PATH = re.compile(
     r"(?<![\w/.])(?<!ur[li] )(?<!ur[li]: )(?:"
     r"/(?:app|dev|etc|home|lib|mnt|nix|opt|private|proc|root|run|srv|sys|tmp|usr|var|volumes)/"
@@ -382,18 +383,18 @@ def _text(head: bytes, content_type: str) -> str:
 def _is_not_found(title: str) -> bool:
     """Return whether a clause of `title` means "page not found".
 
-    Examples are "404" and "the page you want was not found". The result is False if something else
-    is missing: a part of the site, as in 'database "shop" does not exist', or a file on the server
-    that is not a robots.txt, as in "/var/lib/x not found".
+    Examples are "404" and "the page you want was not found". The result is False if `title` means
+    that a part of the site is missing, as in 'database "shop" does not exist'. It is also False if
+    `title` contains the path of a file on the server, as in "/var/lib/x not found", unless this
+    file is a robots.txt.
     """
     patterns = _patterns()
     # Some programs escape a message twice, so that the title contains "&amp;quot;".
     text = patterns.hyphen.sub(" ", _folded(unescape(unescape(title))))
     if not all(path.endswith("robots.txt") for path in _LOCAL_PATH.findall(text)):
         return False
-    # If a clause contains brackets, it is examined as a whole without the brackets, and so are the
-    # words before and inside the brackets. For example, the title "Product (shoes) not found" has
-    # the clauses "Product", "shoes" and "Product shoes not found".
+    # For example, the title "Product (shoes) not found" is split into three clauses: "Product",
+    # "shoes" and "Product shoes not found".
     text = _WITH_BRACKETS.sub(_and_without_brackets, _QUOTE.sub(" ", text))
     for clause in _CLAUSE_END.split(text):
         if patterns.part_of_a_site.search(f" {clause} ".replace("on this server ", "")):
@@ -409,7 +410,7 @@ def _is_not_found(title: str) -> bool:
 
 
 def _and_without_brackets(words: re.Match[str]) -> str:
-    """Return a match of `_WITH_BRACKETS`, and the same words once more without brackets."""
+    """Return the matched text twice: unchanged, and with spaces in place of its brackets."""
     return f"{words[0]} {_CLAUSE_END.sub(' ', words[0])}"
 
 
@@ -430,13 +431,13 @@ def _one_of(phrases: str) -> str:
 
 
 class _Patterns(NamedTuple):
-    """What is searched for in a title, made from the tables of this module."""
+    """The regular expressions and words with which titles are searched."""
 
     page_is_missing: re.Pattern[str]
     is_alone: re.Pattern[str]
     part_of_a_site: re.Pattern[str]
-    # A hyphen ends a clause of a title. But if a word in `PARTS_OF_A_SITE` follows the hyphen, as
-    # in "page-cache", a space replaces the hyphen, so the clause goes on.
+    # Matches a hyphen that does not end a clause of a title, because a word in `PARTS_OF_A_SITE`
+    # follows it, as in "page-cache".
     hyphen: re.Pattern[str]
     words_for_error: frozenset[str]
 
