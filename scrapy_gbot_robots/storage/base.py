@@ -91,8 +91,8 @@ class Storage(ABC):
     ) -> tuple[Entry | None, str | None]:
         """Return the entry of `origin`. Take the lease if a fetch is needed.
 
-        A fetch is needed if there is no entry, or if the entry is not good, for example because its
-        robots.txt is too old.
+        A fetch is needed if `is_good` returns False, for example because there is no entry, or
+        because its robots.txt is too old.
 
         Args:
             origin: the origin.
@@ -101,16 +101,15 @@ class Storage(ABC):
             secs: the duration of the lease in seconds.
 
         Returns:
-            The entry or None, and the token of the lease. The token is None if the entry is good,
-            or if another process holds the lease.
+            The entry or None, and the token of the lease. The token is None if `is_good` has
+            returned True, or if another process holds the lease.
         """
         entry = self.get(origin)
         if is_good(entry):
             return entry, None
         token = self.lease(origin, secs)
         if token is not None:
-            # After the call of `get`, another process may have stored a good entry and ended its
-            # own lease.
+            # Before this process took the lease, another process may have stored a new entry.
             entry = self.get(origin)
             if is_good(entry):
                 self.release(origin, token)

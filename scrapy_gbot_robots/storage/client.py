@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# GBOT_ROBOTS_TIMEOUT_SECS times this number is the duration of a lease (the right to fetch one
-# robots.txt).
+# The duration of a lease is GBOT_ROBOTS_TIMEOUT_SECS times this number. A lease is the right to
+# fetch one robots.txt.
 LEASE_SECS_PER_TIMEOUT = 2
 TRY_AGAIN_SECS = 30.0
 CALL_SECS = 10.0  # A call to the storage that takes longer is treated as a failure.
@@ -59,10 +59,11 @@ CLOSE_SECS = 5.0  # When a crawl closes, it waits at most this long for the stor
 # threads are used because each call takes long if the storage is a distant Redis.
 THREADS = 8
 
-# The advice that is logged if the exception of a storage contains no advice. The keys are the names
-# of storages.
+# The advice that is logged if a storage fails and its exception contains no advice. The keys are
+# the names of storages.
 _ADVICE = {"sqlite": advice.FILE, "redis": advice.NO_CONNECTION}
-# The advice that is logged instead if the exception shows a bug.
+# The advice that is logged if a storage raises an exception other than StorageError and
+# TimeoutError, which shows a bug. The keys are the names of storages.
 _ADVICE_ON_BUG = {"sqlite": advice.FILE, "redis": advice.FUNCTION}
 _OWN_CLASS = "Check the class that GBOT_ROBOTS_STORAGE names"
 _NO_SCRAPY_REDIS = (
@@ -211,7 +212,7 @@ def _check_call(path: str, makes: Callable[..., Any]) -> None:
     if package in {
         "redis",
         "valkey",
-    }:  # For example, redis.Redis would take the settings as a host.
+    }:  # A class of these packages, such as redis.Redis, does not take the settings of a crawl.
         must = f"{name} must name a function of your own that takes the settings of the crawl"
         raise ValueError(f"{must} and returns a client, got {path!r}, which belongs to {package}")
     try:
@@ -271,7 +272,7 @@ class StorageClient:
         self._stats = crawler.stats
         self._lease_secs = lease_secs
         self._closed = False
-        # True if the settings choose memory, or while the storage that they choose fails.
+        # True if the settings choose memory. Also True while the storage does not work.
         self._uses_memory = choice.opens is MemoryStorage
         self._memory = MemoryStorage()
         self._storage: Storage | None = None  # None until a thread has opened the storage
@@ -356,8 +357,7 @@ class StorageClient:
 
     async def _close(self, storage: Storage) -> None:
         for thread in list(self._threads.values()):
-            # A thread runs its calls one after another. So when it has called `int`, which has no
-            # effect, all earlier calls have ended.
+            # Wait until the thread has made all earlier calls. `int` itself has no effect.
             await thread.run(int)
 
         def end() -> None:
@@ -395,8 +395,7 @@ class StorageClient:
         """Call `act` with the storage, and return its result. This method runs in a thread.
 
         Raises:
-            StorageError: another call has failed while this call waited for the thread. So the
-                crawl now uses memory.
+            StorageError: the crawl no longer uses the storage, because an earlier call has failed.
         """
         if self._uses_memory:
             raise StorageError("it has just failed")
@@ -440,10 +439,9 @@ class StorageClient:
     async def _recover(self, origin: str) -> None:
         """Try the storage every 30 seconds, and use it again when it works.
 
-        Each trial takes a lease and ends it. A lease of `origin`, for which the storage has failed,
-        would delay other processes. So the trial adds "}" to `origin`, and takes the lease of this
-        text, for example of "https://example.com}". A cluster of Redis servers ignores the added
-        "}" when it chooses the server for a key. So the trial uses the server that has failed.
+        A trial takes a lease and ends it. A lease of `origin` itself would delay other processes.
+        So the trial takes the lease of a text that is not an origin: `origin` and an added "}". In
+        a cluster of Redis servers, this lease is on the same server as the lease of `origin`.
         """
 
         def write() -> None:

@@ -74,7 +74,7 @@ class MemoryStorage(Storage):
             return iter(tuple(self._entries))
 
     def lease(self, origin: str, secs: float) -> str | None:
-        """Grant the lease, without recording it."""
+        """Return a token. The lease is not recorded."""
         return "granted"
 
     def release(self, origin: str, token: str) -> None:

@@ -54,7 +54,7 @@ _KEEP_SECS = KEEP_DAYS * 86_400
 # the project makes the client itself (GBOT_ROBOTS_REDIS_CLIENT), this time-out is not used.
 _TIMEOUT_SECS = 2.0
 _CLOCKS_AGREE_SECS = 3.0  # A smaller difference between two clocks is ignored.
-# The methods of a client that are called here.
+# A client that the project makes itself must have these methods.
 _METHODS = ("execute_command", "get_encoder", "delete", "scan_iter", "close")
 _SCAN_KEYS = 1000  # the number of keys that the server examines in one step of a scan
 
@@ -73,8 +73,8 @@ _STORE = """
 # ARGV[2]: the duration of the lease in milliseconds
 # ARGV[3]: if it is "1", the lease is taken even if there is an entry
 # ARGV[4]: the greatest length of the entry in bytes
-# The script returns the entry, 1 or 0 for whether it has taken the lease, and the server's time. A
-# lease of more than a day is not from this plugin, so the script replaces it.
+# The script returns three values: the entry; 1 if it has taken the lease, otherwise 0; and the
+# server's time. A lease of more than a day is not from this plugin, so the script replaces it.
 _FIND = """
     local value = redis.pcall("GETRANGE", KEYS[1], 0, ARGV[4])
     if type(value) == "table" then
@@ -218,8 +218,8 @@ class RedisStorage(Storage):
     ) -> tuple[Entry | None, str | None]:
         """Return the entry of `origin`. Take the lease if a fetch is needed (`Storage.find`).
 
-        If there is an entry that is not good, this method needs two round trips to the server. In
-        all other cases it needs only one.
+        This method usually needs one round trip to the server. It needs two round trips if
+        `is_good` returns False for the entry, for example because its robots.txt is too old.
         """
         token = secrets.token_hex(8)
         entry, is_leased = self._look(origin, token, secs)
@@ -227,7 +227,7 @@ class RedisStorage(Storage):
             entry, is_leased = self._look(origin, token, secs, beside=True)
         if not is_leased:
             return entry, None
-        # Another process may have stored a good entry before this process took the lease.
+        # Before this process took the lease, another process may have stored a new entry.
         if is_good(entry):
             self.release(origin, token)
             return entry, None
@@ -254,8 +254,8 @@ class RedisStorage(Storage):
             value, is_leased, now = client.execute_command("EVAL", _FIND, 2, *keys, *options)
             ahead = int(now) - time.time()
             entry = decode(value, self._max_body)
-        # `ahead` changes a little at each call, because the delay of the network varies. Small
-        # changes are ignored, so that an entry has the same times whenever it is read. A larger
+        # `ahead` changes a little at each call, because the delay of the network varies. If these
+        # small changes were not ignored, an entry would have different times at each call. A larger
         # change means that a clock was set.
         if abs(ahead - self._ahead) > _CLOCKS_AGREE_SECS:
             self._ahead = round(ahead)
@@ -310,7 +310,7 @@ def _fault_of(client: Any) -> str:
         return f"the class {client.__name__} itself, and not a client"
     kind = f"a {type(client).__name__}"
     if iscoroutine(client):
-        client.close()  # Otherwise Python warns that the coroutine was never awaited.
+        client.close()  # Without this call, Python warns of a coroutine that was never awaited.
     if isawaitable(client):  # Clients of redis.asyncio are awaitable, too.
         return f"{kind} for asyncio"
     for name in _METHODS:

@@ -72,8 +72,7 @@ _SCHEMA = f"""
     PRAGMA wal_checkpoint(PASSIVE); -- This writes the application ID into the file itself.
 """
 # A query for the application ID and for the number of tables, indexes and triggers. It must be a
-# single statement. Another process may just be creating the tables and setting the ID, and two
-# statements could find the tables without the ID.
+# single statement. Between two statements, another process could create the tables and set the ID.
 _WHAT_IT_IS = """
     SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id
 """
@@ -106,10 +105,9 @@ _RELEASE = """
 
 _PAGE = 1000  # One statement returns at most this many origins.
 _BUSY_SECS = 5.0  # A statement waits at most this long while another process writes.
-# An exception means that the file is broken if its class is exactly one of these two. Subclasses
-# are not enough, because SQLite raises a subclass of DatabaseError if the file is locked or the
-# disk is full. Python raises UnicodeDecodeError if the error message of SQLite contains damaged
-# bytes from the file.
+# An exception of one of these two classes means that the file is broken. An exception of a subclass
+# of DatabaseError has other causes, such as a locked file or a full disk. Python raises a
+# UnicodeDecodeError if the error message of SQLite contains damaged bytes from the file.
 _BROKEN = (sqlite3.DatabaseError, UnicodeDecodeError)
 
 _FOREIGN = (
@@ -296,7 +294,7 @@ class SqliteStorage(Storage):
         # exception in one of them. `_alone` makes the second process wait for the first one.
         with _alone(self._path):
             connection.executescript(_SCHEMA)
-            # `executescript` creates the file if there was none, and only then it has an inode.
+            # If the file did not exist, `executescript` has created it.
             self._inode = _inode_of(self._path)
 
     def _set_aside(self, error: Exception) -> None:
