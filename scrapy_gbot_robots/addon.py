@@ -84,7 +84,7 @@ class Addon:
                 "GBOT_ROBOTS_OVERRIDES, though the scrapy-gbot-robots add-on is on",
             )
         self._replace_middleware(settings)
-        # The plugin's middleware also logs these warnings, but the middleware may be switched off.
+        # The plugin's middleware also calls this function, but the middleware may be switched off.
         warn_of_mistakes(settings)
 
     @staticmethod
@@ -92,8 +92,9 @@ class Addon:
         """Switch off the components of the plugin that the project's settings contain.
 
         Scrapy's robots.txt middleware replaces the plugin's middleware and its subclasses.
-        `SCHEDULER` is not changed, because a scheduler of the plugin lets no request wait while the
-        plugin's middleware is off. One line in the log describes how the crawl obeys robots.txt.
+        `SCHEDULER` is not changed, because a scheduler of the plugin does not delay requests while
+        the plugin's middleware is off. One line in the log describes how the crawl obeys
+        robots.txt.
         """
         for setting, component, _ in COMPONENTS:
             places = settings.getdict(setting)

@@ -7,9 +7,9 @@ exceptions: obeying/front.py replaces the `mqs` of a scheduler and counts its re
 obeying/crawl_delay.py sets the `delay` and the `jitter` of a download slot.
 
 A user's own downloader or a mocked engine may lack a part. A function of this module that needs the
-part then does nothing, or returns None, False or an empty collection. If a function behaves
-differently, its docstring describes this. If one of Scrapy's own classes lacks a part, a warning is
-logged (`warn_of_missing_parts`).
+part then does nothing, or returns None, False or an empty collection, unless its docstring
+describes a different behaviour. If one of Scrapy's own classes lacks a part, a warning is logged
+(`warn_of_missing_parts`).
 
 A *slot* is a download slot of Scrapy. Usually there is one for each host.
 
@@ -404,8 +404,9 @@ class DownloadSlots:
     scope must be used in place of the attribute `active` of a slot.
 
     Attributes:
-        are_apart: True by default: each request is in the slot that the downloader chooses. If it
-            is False, all requests are treated as if they were in a single slot without limits.
+        are_apart: if True, which is the default, each request is in the slot that the downloader
+            chooses. If False, all requests are treated as if they were in a single slot without
+            limits.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -480,9 +481,8 @@ async def send_beside_limits(
             request by a new one, missing keys are added to the new request.
 
     Raises:
-        TimeoutError: the middlewares took longer than `secs`. For example, a middleware may
-            download a page before it passes the request on. If that page itself waits for this
-            robots.txt, neither of the two can go on.
+        TimeoutError: the middlewares took longer than `secs`. For example, a middleware waits for
+            the download of a page, and the request for this page waits for the robots.txt.
         RuntimeError: the middlewares have replaced the request 25 times.
         Exception: any exception of the download handler or of a middleware.
     """
@@ -812,15 +812,16 @@ def at_end_of_way(
     *,
     of_all: bool,
 ) -> bool:
-    """Make the crawl call `end_way(request, result)` when a request has left the middlewares.
+    """Make the crawl call `end_way` when all downloader middlewares are done with a request.
 
     A request goes through the downloader middlewares to the download handler, and its response goes
     back through the middlewares. If a middleware raises an exception for the response, Scrapy does
     not call `process_exception`. Without this function, the plugin's middleware would not notice
     that the request has ended.
 
-    `result` is the response, or a new request with which a middleware has replaced the response,
-    for example for a retry. If an exception has ended the request, `result` is None.
+    The call is `end_way(request, result)`. `result` is the response, or a new request with which a
+    middleware has replaced the response, for example for a retry. If an exception has ended the
+    request, `result` is None.
 
     Args:
         crawler: the crawl.

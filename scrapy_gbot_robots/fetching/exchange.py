@@ -53,11 +53,12 @@ GRACE_SECS = 1.0
 # The limit for the length of a response to a robots.txt request, in bytes. It is the value of
 # Scrapy's meta key `download_maxsize`, which makes Scrapy raise an exception for a longer body.
 #
-# The limit is needed only if Scrapy does not send the signal `headers_received`. With this signal,
-# the `Exchange` removes the limit, reads the beginning of the body up to GBOT_ROBOTS_MAX_BYTES, and
-# then stops the download. But if the Content-Length exceeds the limit, a download handler may raise
-# the exception before it sends the signal. The `Fetcher` then sends the request again without a
-# limit, but only if the plugin will certainly get the signal.
+# The limit is needed only if Scrapy does not send the signal `headers_received`. When the signal
+# comes, the `Exchange` removes the limit. It stops the download after GBOT_ROBOTS_MAX_BYTES bytes.
+#
+# If the Content-Length exceeds the limit, a download handler may raise the exception before it
+# sends the signal. The `Fetcher` then sends the request again without a limit, but only if the
+# plugin will certainly get the signal.
 MOST_DOWNLOADED = 16 * 2**20
 # Scrapy's FTP handler returns a response with one of these statuses if the FTP server does not send
 # the robots.txt. The status is 404 if the server's reply has the code 550, and 503 for all other
@@ -67,7 +68,8 @@ _FTP_ERROR_STATUSES = (404, 503)
 # may take milliseconds: 1.4 ms were measured for a web page of 32 KiB. For a shorter body, a thread
 # would cost more time than it saves.
 _LONG_BYTES = 32 * 2**10
-# An encoded body with more bytes than this number is probably as long when it is decoded.
+# If an encoded body has more bytes than this number, the decoded body probably has more than
+# `_LONG_BYTES` bytes.
 _LONG_ENCODED_BYTES = 8 * 2**10
 _LIMIT = "download_maxsize"  # Scrapy's meta key for the greatest length of a body
 BODY_DECIDES = range(200, 300)  # Only for these statuses does the outcome depend on the body.
@@ -123,8 +125,8 @@ _NAMES = {
 _FAILURES: dict[str, Failure] = {}
 for _failure, _names in _NAMES.items():
     _FAILURES.update(dict.fromkeys(_names.split(), _failure))
-# The exceptions that Scrapy passes to the errback of a page whose download ends in one of these
-# failures. Up to Scrapy 2.14, they are exceptions of Twisted.
+# The keys are failures. The value is the exception that Scrapy passes to the errback of a page if
+# its download fails in the same way. Up to Scrapy 2.14, this is an exception of Twisted.
 _SCRAPYS: dict[Failure, type[Exception]] = {
     Failure.DNS: getattr(exceptions, "CannotResolveHostError", twisted_errors.DNSLookupError),
     Failure.REFUSED: getattr(
@@ -202,8 +204,8 @@ class Exchange:
         # A description of `error` if it comes from a bug in a middleware (`fault_in`); otherwise
         # "".
         self.fault = ""
-        # True if Scrapy certainly sends the signals `headers_received` and `bytes_received` for
-        # this request. `goes_on` is called for each of these signals.
+        # True if the plugin is sure to get the signals `headers_received` and `bytes_received` of
+        # this request. Each signal calls `goes_on`.
         self.gets_signals = False
         self._most_bytes = most_bytes
         self._limit = limit
@@ -272,8 +274,7 @@ class Exchange:
                 dict.pop(request.headers, name, None)
         proxy = request.meta.get("proxy")
         is_for_this_proxy = proxy == request.meta.get(AUTHORISED, self._proxy)
-        # If a middleware has changed the credentials, they are for the proxy that the request has
-        # now.
+        # A middleware that has changed the credentials for a proxy has chosen the proxy, too.
         is_of_a_middleware = request.headers.get(PROXY_HEADER) != self._credentials
         if not proxy or not (is_for_this_proxy or is_of_a_middleware):
             request.headers.pop(PROXY_HEADER, None)
@@ -444,16 +445,16 @@ class Exchange:
     def is_long(self, response: Response) -> bool:
         """Whether it may take milliseconds to find the `outcome` of `response`.
 
-        What counts is the length of the decoded body. To find it, the beginning of a short encoded
-        body is decoded. This takes a fraction of a millisecond, even if the body is a decompression
-        bomb. But of a body with two codings, a short beginning may take long to decode.
+        This is the case if the decoded body is long. A short encoded body is decoded up to
+        `_LONG_BYTES` bytes to find this out, which takes a fraction of a millisecond. A body with
+        two codings is always treated as long, because even its first bytes may take long to decode.
         """
         codings = _listed(self.headers, "Content-Encoding")
         if not codings:
             return len(response.body) > _LONG_BYTES
         if len(response.body) > _LONG_ENCODED_BYTES or "," in codings:
             return True
-        with suppress(DecodeError, EOFError):  # `outcome` handles these.
+        with suppress(DecodeError, EOFError):  # `outcome` handles these exceptions.
             _, is_cut = self._body(response, _LONG_BYTES)
             return is_cut
         return False
@@ -493,15 +494,10 @@ class Exchange:
     def _lacks_declared_body(self, response: Response) -> bool:
         """Whether the body is empty, though its Content-Length is greater than 0.
 
-        Two kinds of responses are examined:
-
-        1. A response over HTTP/2. If no DATA frame arrives, the library h2 does not compare the
-           lengths (RFC 9113 8.1.1).
-        2. A response that a middleware returns, for example from a cache. It may have come over
-           HTTP/2 before it was cached.
-
-        For any other response, the result is False, because the download handlers for HTTP/1.1
-        compare the lengths.
+        The result is always False for a response over HTTP/1.1, because the download handlers
+        compare its length with the Content-Length. Over HTTP/2, the library h2 does not compare
+        them if no DATA frame arrives (RFC 9113 8.1.1). A response that a middleware returns, for
+        example from a cache, is examined, too, because it may have come over HTTP/2.
         """
         if response.body or self.stopped or response.status in _WITHOUT_BODY:
             return False
@@ -567,7 +563,7 @@ def failure_of(error: BaseException, *, proxy: str = "", host: str = "") -> Unre
     if isinstance(error, IgnoreRequest):
         return failed(Failure.DROPPED, detail)
     if cause is not error and not any(_meanings(cause)):
-        # The FTP client has ended the connection, because the server has sent an odd reply.
+        # The FTP client has ended the connection, because it could not parse a reply.
         return failed(Failure.OTHER, f"the FTP client cannot read a reply: {detail}")
     failure = _failure_in([*_meanings(error), Failure.OTHER])
     if failure is Failure.TLS and _NO_PROTOCOL in detail:
@@ -623,15 +619,15 @@ def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
 
     The most specific failure comes first. The order is:
 
-    1. The failures for the exceptions inside `error`. If several exceptions have ended a response,
-       Twisted raises an exception with the list `reasons`. Each item of this list is a
-       `twisted.python.failure.Failure`, which may contain a text instead of an exception. An
-       `ExceptionGroup` has the tuple `exceptions`.
+    1. The failures for the exceptions inside `error`. They are in its list `reasons`, if `error` is
+       a Twisted exception such as `ResponseFailed`, or in its tuple `exceptions`, if `error` is an
+       `ExceptionGroup`.
     2. The failures for `error` itself.
     3. The failures for the cause of `error`.
 
     Args:
-        error: the exception. For a text or None, nothing is yielded.
+        error: the exception. Twisted may pass a text in place of an exception, and the cause of an
+            exception may be None. For a text or None, nothing is yielded.
         depth: the greatest number of exceptions to examine, from `error` on to its `__cause__`, the
             `__cause__` of that exception, and so on.
     """

@@ -118,10 +118,9 @@ _OWN_META = {
     "handle_httpstatus_all": True,
 }
 
-# The headers that the plugin sets. Before version 2.18, Scrapy's Accept-Encoding header may contain
-# the coding zstd. With these versions of Scrapy, the plugin cannot decode zstd, so it sets its own
-# Accept-Encoding header. In all other cases it sets no header, because scrapy-zyte-api logs a
-# warning about a changed header.
+# The headers that the plugin sets. Before Scrapy 2.18, the plugin cannot decode the coding zstd. So
+# if Scrapy's Accept-Encoding header contains zstd, the plugin sets its own Accept-Encoding header.
+# It does not set headers without need, because scrapy-zyte-api logs a warning about each of them.
 _HEADERS: dict[str, bytes] = {}
 if version_info < (2, 18) and b"zstd" in ACCEPTED_ENCODINGS:
     _HEADERS["Accept-Encoding"] = b"gzip, deflate"
@@ -484,9 +483,8 @@ class Fetcher:
         second = self._connections.second(request)
         if second is not None:
             send = second.download_request
-            # This handler sends the signals of a download, unless it cancels the download because
-            # the Content-Length exceeds `download_maxsize`. The plugin gets these signals if no
-            # other code has replaced the method with which it listens (`is_on_top`).
+            # The second handler sends the signals of a download. The plugin gets them unless other
+            # code has replaced the method `_overhear` (`is_on_top`).
             exchange.gets_signals = self._overhearing.is_on_top
         return await exchange.sent(send, request)
 
