@@ -86,8 +86,8 @@ CHECKED = "_gbot_robots_checked"
 # A meta key. The value is the user agent whose rules the plugin has applied to the request: a
 # User-Agent header or a product token.
 JUDGED_AS = "_gbot_robots_judged_as"
-# A meta key. It marks a request for which the downloader chooses the download slot, and not the
-# user. The value is the key of the slot, or "" before the downloader has chosen the slot.
+# A meta key. A request has this key unless the user has chosen the download slot. The value is the
+# key of the slot that the downloader has chosen, or "" before the downloader has chosen a slot.
 OWN_SLOT = "_gbot_robots_slot"
 # A meta key. The value is a dict with the original values of meta keys that the plugin has changed,
 # such as `dont_cache`.

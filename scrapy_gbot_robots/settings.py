@@ -91,9 +91,8 @@ def _whole_number(value: object) -> int:
 
 # On a command line, every value is a text. The user may write "True", "true" or "TRUE".
 _FLAGS = {"true": True, "false": False, "1": True, "0": False}
-# What the values True and False of GBOT_ROBOTS_CRAWL_DELAY mean: the longest crawl-delay that the
-# crawl obeys, in seconds. Any other value is read as a number. So "1" means one second and not
-# True.
+# The values of GBOT_ROBOTS_CRAWL_DELAY that are not numbers, and the number of seconds that each
+# stands for. "1" is read as a number, so it means one second and not True.
 _LONGEST_DELAYS = {"true": 60.0, "false": 0.0}
 
 
@@ -492,14 +491,15 @@ def is_enabled(settings: Words) -> bool:
 
 
 class _Need(NamedTuple):
-    """What a setting needs to have an effect: another setting with a suitable value.
+    """A condition under which a setting has no effect.
 
     Attributes:
-        other: the field name of the other setting.
-        useless: the values of the other setting that are not suitable.
-        example: a suitable value of the other setting, as a text for the log.
-        unless: the field name and the value of a third setting with which the setting has an effect
-            in any case; None if there is no such setting.
+        other: the field name of a second setting.
+        useless: the values of the second setting with which the first setting has no effect.
+        example: a value of the second setting with which the first setting has an effect, as a text
+            for the log.
+        unless: the field name and a value of a third setting. With this value, the first setting
+            always has an effect. None if there is no third setting.
     """
 
     other: str
@@ -508,25 +508,25 @@ class _Need(NamedTuple):
     unless: tuple[str, object] | None = None
 
 
-# The settings that have an effect only with some values of a second setting, by field name. For the
-# settings of Redis and SQLite, the second setting is GBOT_ROBOTS_STORAGE. If its value is a user's
-# own class, there is no warning, because this class may read these settings. The table in
-# docs/settings.md lists the same settings.
+# The settings that have an effect only with some values of a second setting. The keys are field
+# names. For the settings of Redis and SQLite, the second setting is GBOT_ROBOTS_STORAGE. If its
+# value is a user's own class, there is no warning, because this class may read the settings of
+# Redis and SQLite. The table in docs/settings.md lists the same settings.
 _NEEDS = {
     "page_rules_drop": _Need("page_rules", (False,), "True"),
     "purposes_action": _Need("purposes", ((),), '["train-ai"], for example'),
     "redis_client": _Need("storage", ("memory", "sqlite"), '"redis"'),
     "redis_url": _Need("storage", ("memory", "sqlite"), '"redis"'),
     "sqlite_path": _Need("storage", ("memory", "redis"), '"sqlite"'),
-    # This setting matters only if an unreachable robots.txt means full disallow (no URL is
-    # allowed). With GBOT_ROBOTS_UNREACHABLE = "allow", this happens only if the server has denied
-    # access to its robots.txt before, and GBOT_ROBOTS_ACCESS_DENIED is "disallow".
+    # With GBOT_ROBOTS_UNREACHABLE = "allow", a crawl need not wait for an unreachable robots.txt,
+    # because all URLs are allowed. There is one exception: with GBOT_ROBOTS_ACCESS_DENIED =
+    # "disallow", the server may have denied access to its robots.txt before.
     "unreachable_wait_secs": _Need(
         "unreachable", ("allow",), '"google"', unless=("access_denied", "disallow")
     ),
 }
-# A RobotsSitemapSpider and the command read these settings in any case. So `mistakes` does not use
-# this table.
+# The settings that have no effect with GBOT_ROBOTS_SITEMAPS = "off". `mistakes` does not check
+# them, because a RobotsSitemapSpider and the command use them even with "off".
 _NEEDS_OF_DISCOVERY = {
     "max_sitemaps": _Need("sitemaps", ("off",), '"auto"'),
     "sitemaps_hosts": _Need("sitemaps", ("off",), '"auto"'),
@@ -563,7 +563,10 @@ def useless_without_discovery(settings: Words) -> Iterator[str]:
 
 
 def _without_effect(needs: Mapping[str, _Need], settings: Words) -> Iterator[str]:
-    """Yield a sentence for each setting in `needs` that has no effect. The keys are field names."""
+    """Yield a sentence for each setting in `needs` that has no effect.
+
+    The keys of `needs` are field names.
+    """
     for field_name, need in needs.items():
         if settings.get(_name_of(field_name)):
             with suppress(ValueError):  # `GbotSettings.of` reports wrong values.

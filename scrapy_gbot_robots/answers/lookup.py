@@ -244,7 +244,8 @@ class Lookup:
         await self._background.ended()
         await self.storage.close()
 
-    # The next three methods run a look-up. The requests of this process for an origin share it.
+    # The next three methods run a look-up. All requests of this process that need the robots.txt of
+    # the same origin wait for a single look-up.
 
     async def _look_up(self, pending: PendingLookup) -> None:
         try:

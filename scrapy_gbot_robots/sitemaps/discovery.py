@@ -145,12 +145,13 @@ class SitemapFeed:
     def is_open(self) -> bool:
         """Whether the plugin schedules requests for the sitemaps that robots.txt files list.
 
-        The spider, which must be a SitemapSpider, reads the responses. With GBOT_ROBOTS_SITEMAPS =
-        "feed", the result is True. With "auto", it is False if the spider has another source of
-        pages:
+        The spider must be a SitemapSpider. It reads the responses.
 
-        1. Its `sitemap_urls` contain a sitemap, and not only robots.txt files.
-        2. It is also a CrawlSpider, and has no `sitemap_urls`.
+        With GBOT_ROBOTS_SITEMAPS = "feed", the result is True. With "auto", the result is usually
+        True, but it is False in each of these two cases:
+
+        1. The spider's `sitemap_urls` contain the URL of a sitemap.
+        2. The spider has no `sitemap_urls`, and is also a CrawlSpider, which finds pages by links.
         """
         if self._mode == "feed":
             return True
@@ -179,7 +180,7 @@ class SitemapFeed:
     def _named(self) -> frozenset[Origin | None]:
         """The origins of the robots.txt files in the spider's `sitemap_urls`.
 
-        If `sitemap_urls` contain the URL of a sitemap, the set also contains None.
+        The set also contains None if `sitemap_urls` contain a URL that is not of a robots.txt.
         """
         return frozenset(map(origin_of_robots_txt, self._spider.sitemap_urls))
 
@@ -199,9 +200,9 @@ class SitemapFeed:
         """Send `sitemap_found` for the sitemaps in a robots.txt, and schedule requests for them.
 
         The requests are scheduled only if the spider needs the sitemaps of this robots.txt
-        (`_is_for_the_spider`), and if the plugin schedules sitemaps in this crawl (`is_open`). If
-        only `is_open` is False, the stat `not_fed` counts the sitemaps that the spider does not
-        get. It does not count the sitemaps in `sitemap_urls`, which the spider itself requests.
+        (`_is_for_the_spider`), and the plugin schedules sitemaps in this crawl (`is_open`). If the
+        spider needs the sitemaps, but `is_open` is False, the stat `not_fed` counts the sitemaps,
+        except those in `sitemap_urls`, which the spider itself requests.
         """
         is_for_the_spider = self._is_for_the_spider(origin, request)
         is_fed = is_for_the_spider and self.is_open
@@ -224,10 +225,12 @@ class SitemapFeed:
     def _is_for_the_spider(self, origin: Origin, request: Request) -> bool:
         """Return whether the spider needs the sitemaps in the robots.txt of `origin`.
 
+        The first case that applies decides:
+
         1. If the spider's own code reads this robots.txt, the result is False, because the spider
            finds the sitemaps itself.
-        2. If the spider has `allowed_domains`, the result is True if one of them contains the host
-           of `origin`.
+        2. If the spider has `allowed_domains`, the result is True only if one of them contains the
+           host of `origin`.
         3. If the spider has no `allowed_domains`, the result is usually True. But the crawl may
            need this robots.txt only because the robots.txt of a different host lists a sitemap on
            the host of `origin`. In this case the result is True only if `home` contains `origin`.

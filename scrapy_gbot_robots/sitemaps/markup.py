@@ -74,8 +74,8 @@ class Tag(NamedTuple):
 class Markup:
     """Takes the text of an XML file in pieces, and yields its tags.
 
-    The caller may also read characters of `text` without the method `tags`, while
-    `is_between_tags` is True. It must then increase `at` by the number of these characters.
+    While `is_between_tags` is True, the caller may also read characters from `text` by itself. It
+    must then increase `at` by the number of these characters.
 
     Attributes:
         text: the text that was fed and has not been removed yet.
@@ -103,8 +103,8 @@ class Markup:
     def tags(self) -> Iterator[Tag]:
         """Yield the complete tags in the pieces that were fed.
 
-        An incomplete tag at the end is kept for the next call. Text is kept in memory until the
-        next tag arrives. So if many pieces contain no tag, the caller must feed no more pieces.
+        An incomplete tag at the end is kept for the next call. All text since the last tag is kept
+        in memory, so the caller must feed no more pieces when this text is too long.
         """
         while not self._inside or self._reads_verbatim():
             mark = _MARKUP.search(self.text, self.at)

@@ -239,8 +239,8 @@ class SitemapDownloaderMiddleware:
         A sitemap is counted only if a robots.txt or a sitemap index lists it.
 
         If the response is a robots.txt that the spider itself reads, its new body contains only the
-        lines that `_sitemap_lines` returns. If the plugin has already scheduled requests for its
-        sitemaps, the new body is empty.
+        lines that `_sitemap_lines` returns. If the plugin has already scheduled requests for the
+        sitemaps in these lines, the new body is empty.
         """
         if response.status not in _OK:
             if _is_fed_or_of_an_index(request):
@@ -249,9 +249,9 @@ class SitemapDownloaderMiddleware:
         if origin_of_robots_txt(response.url) is None or not reads_sitemap(self.crawler, request):
             return response
         lines: list[str] = []
-        # Two conditions show that the `SitemapFeed` has already read the Sitemap lines of this
-        # robots.txt: `process_start` has requested the file (the key SITEMAP), and the response is
-        # the copy of `GbotRobotsTxtMiddleware` (the flag ANSWERED).
+        # The `SitemapFeed` has already read the Sitemap lines if two conditions are true. First,
+        # `process_start` has requested the robots.txt, so the meta has the key SITEMAP. Second, the
+        # crawl already had the robots.txt, so the response has the flag ANSWERED.
         if SITEMAP not in request.meta or ANSWERED not in response.flags:
             lines, skips = await run_in_thread(self._sitemap_lines, response)
             for skipped in skips:

@@ -41,8 +41,8 @@ _TOO_LONG = f"it has more entries than {MAX_ENTRIES} or more bytes than {MAX_BYT
 
 # The greatest length of a URL as written, in characters. sitemaps.org allows at most 2,047.
 MOST_URL_CHARS = 8_191
-# If this number of characters contains no complete entry, reading stops, because the characters are
-# kept in memory.
+# The reader stops when it has read more than this number of characters without a complete entry.
+# It has to keep these characters in memory.
 _MOST_BARREN = 2**20
 _PIECE = 4_096  # The size of a piece in bytes. Reading a piece takes about a millisecond.
 # Reading this number of tags takes about a millisecond. Then the reader lets the reactor run.
@@ -52,9 +52,9 @@ _TURN_TAGS = 256
 _HEAD = 8_192
 _GZIP = b"\x1f\x8b"
 _ZIPPED_PIECE = 65_536  # This number of bytes of a gzipped file is read at a time.
-# The greatest number of pieces that `gunzipped` may yield for a gzipped file. A piece is at most 64
-# KiB long. A piece also ends where a gzip member ends, so a file with many empty members has many
-# pieces. The largest legal file that is one gzip member has 2,400 pieces.
+# The greatest number of pieces that `gunzipped` may yield for a gzipped file. A file with many
+# empty gzip members has many pieces, because a piece ends where a gzip member ends. A file
+# of 50 MiB (`MAX_BYTES`) that is a single gzip member has about 2,400 pieces.
 _MOST_PIECES = 3_200
 
 # The charset that a file declares is used only if the name of Python's codec for it begins with one
@@ -112,9 +112,9 @@ _ENTRIES: Mapping[str, Kinds] = {
     "rdf": _OF_RSS,
     "feed": {"entry": {"link": "loc", "updated": "lastmod", "modified": "lastmod"}},
 }
-# If a format does not define a child element, the name of the element becomes a key of the entry,
-# unless it is one of these names. For example, an element <alternate> must not replace the list of
-# URLs whose key is "alternate".
+# If the format does not define a child element, the name of the element becomes a key of the entry.
+# But an element with one of these names is ignored. For example, an element <alternate> must not
+# replace the list of URLs whose key is "alternate".
 _TAKEN = frozenset({"loc", "lastmod", "link", "alternate"})
 
 # The following patterns match a *plain entry*, which has the usual form. Most files contain only
@@ -155,9 +155,8 @@ _PLAIN_START = re.compile(
     re.ASCII | re.VERBOSE,
 )
 _BEGUN = re.compile(rf"{_SPACE}<(url|sitemap)>", re.ASCII)
-# While the end tag of an entry has not arrived, the reader waits for more text, because only a
-# complete entry can match the patterns. It stops waiting when this number of characters has
-# arrived.
+# The patterns match only complete entries. So the reader waits until the end tag of an entry or
+# more than this number of characters has arrived.
 _MOST_AWAITED = 8_192
 
 
@@ -257,8 +256,8 @@ class SitemapReader:
     def _line(self, line: str) -> SitemapEntry | None:
         """Return the entry for a line, or None if the line is not an absolute URL.
 
-        If the line contains any other text, it counts as broken. Relative URLs are not accepted,
-        because any line of an ordinary text could be a relative URL.
+        `broken` counts the lines that are neither empty nor an absolute URL. Relative URLs are not
+        accepted, because any line of an ordinary text could be a relative URL.
         """
         line = line.strip()
         if _ABSOLUTE.fullmatch(line):
@@ -332,9 +331,8 @@ class SitemapReader:
     def _take_root(self, tag: Tag) -> None:
         """Process a start tag or an end tag of the root element.
 
-        The start tag may set the base URL. If the root element ends while an entry is open, the end
-        tags of the entry and of its last child are missing. Then the end tag of the root element
-        also ends the child.
+        The start tag may set the base URL. If the end tags of the last entry and of its last child
+        are missing, the end tag of the root element also ends this child.
         """
         self._is_open = not tag.is_end
         if self._entry is None:
@@ -343,10 +341,10 @@ class SitemapReader:
             self._entry.close_child(tag.text)
 
     def _plain_entries(self, markup: Markup) -> Entries:
-        """Yield the *plain entries* at the current position, up to the first other entry.
+        """Yield the *plain entries* at the current position of `markup`.
 
-        A plain entry has the usual form, so regular expressions can read it. For a plain entry
-        without a URL, yield None.
+        A plain entry has the usual form, so regular expressions can read it. The method returns at
+        the first entry that is not plain. For a plain entry without a URL, it yields None.
         """
         text = markup.text
         while start := _PLAIN_START.match(text, markup.at):
@@ -376,9 +374,10 @@ class SitemapReader:
                 yield None
 
     def _up_to_barren(self, texts: Iterator[str]) -> Iterator[str]:
-        """Yield `texts`, until `_MOST_BARREN` characters in a row contain no complete entry.
+        """Yield `texts`.
 
-        In this case set `trouble`.
+        If more than `_MOST_BARREN` characters in a row contain no complete entry, set `trouble` and
+        yield no more texts.
         """
         for text in texts:
             yield text
@@ -435,10 +434,10 @@ class _Entry:
 
         At the end tag of a child element, this method adds the value of the child.
 
-        If a new element begins before this end tag, and the format defines both elements, the end
-        tag is missing. Then the child ends where the new element begins. In all other cases the new
-        element is inside the child. A child that contains an element has no value, so its text is
-        set to `SPOILT`.
+        A new element may begin before this end tag. If the format defines both the child and the
+        new element, the end tag is missing, so the child ends here. Otherwise the new element is
+        inside the child. A child that contains an element has no value, so its text is set to
+        `SPOILT`.
         """
         child = self._child
         if child is not None and tag.name == f"/{child.name}":
@@ -479,9 +478,9 @@ class _Entry:
 
         The value of a link is its attribute `href`. The value of any other element is its text.
 
-        If the format defines the element, its key is known (`_key_of`). A link that the format does
-        not define is added to the list "alternate". The key of any other element is its name
-        without the prefix. If this name is in `_TAKEN`, the element is ignored.
+        If the format defines the element, it also defines the key (`_key_of`). A link that the
+        format does not define is added to the list "alternate". The key of any other element is its
+        name without the prefix. If this name is in `_TAKEN`, the element is ignored.
         """
         key = self._key_of(element)
         is_link = element.local == "link" and "href" in element.attributes()
@@ -646,10 +645,9 @@ def _decoded(pieces: Pieces) -> Iterator[str]:
 def _charset_of(first: bytes) -> str:
     """Return the charset of a file.
 
-    A byte order mark determines the charset. Without one, a file with the zero bytes of UTF-16 is
-    in UTF-16. For any other file, the declaration in the file determines the charset. But if the
-    declared charset is not compatible with ASCII, such as UTF-7, the declaration is ignored. The
-    default is UTF-8.
+    A byte order mark determines the charset. Without a byte order mark, the charset is UTF-16 if
+    two of the first four bytes are zero. Otherwise it is the charset that the file declares. If the
+    file declares no charset, or a charset that is not compatible with ASCII, the charset is UTF-8.
 
     Args:
         first: the first bytes of the file.
