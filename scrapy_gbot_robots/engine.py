@@ -79,8 +79,9 @@ logger = logging.getLogger(__name__)
 # because its class is derived from the class of `scrapy fetch`.
 _FETCH_FEW_PAGES = ("scrapy.commands.check", "scrapy.commands.fetch", "scrapy.commands.parse")
 
-# The key for an `Exchange` (fetching/exchange.py) in the meta of a request for a robots.txt. The
-# exchange can stop the download of this request.
+# A key in the meta of a request for a robots.txt. The value is the number of its `Exchange`
+# (fetching/exchange.py), and not the exchange itself, because middlewares of the project may copy
+# the meta deeply or write it to a file.
 LISTENER = "gbot_robots_listener"
 
 # The download handlers of Scrapy that open at most CONCURRENT_REQUESTS connections. Their responses
@@ -346,19 +347,26 @@ def user_agent_of(request: Request) -> str:
 class Overhearing:
     """Lets the `Exchange` of a robots.txt request stop the download of the robots.txt.
 
-    The `Exchange` (fetching/exchange.py) is in the meta of the request, under the key LISTENER. It
-    needs Scrapy's signals `headers_received` and `bytes_received`. But a handler of these signals
-    would be called for all requests of the crawl, and make them slower. So this class replaces the
-    method that sends signals. It does so only while a robots.txt is being downloaded.
+    The number of the `Exchange` (fetching/exchange.py) is in the meta of the request, under the key
+    LISTENER. The exchange needs Scrapy's signals `headers_received` and `bytes_received`. But a
+    handler of these signals would be called for all requests of the crawl, and make them slower. So
+    this class replaces the method that sends signals. It does so only while a robots.txt is being
+    downloaded.
 
     The project's own handlers of these signals are called as usual. If one of them raises
     `StopDownload` for a robots.txt, the download goes on, because users write these handlers for
     pages.
+
+    Args:
+        crawler: the crawl.
+        exchanges: each `Exchange` that is under way, by its number. The caller may change this
+            mapping later.
     """
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, exchanges: Mapping[int, Any]) -> None:
         self._signals: Any = crawler.signals
         self._send = self._signals.send_catch_log
+        self._exchanges = exchanges
         self._under_way = 0
         self._is_in_place = False
 
@@ -391,7 +399,10 @@ class Overhearing:
         results: list[tuple[Any, Any]] = self._send(signal, **named)
         if signal not in _RECEIVED or LISTENER not in named["request"].meta:
             return results
-        if named["request"].meta[LISTENER].goes_on(named.get("data", b"")):
+        exchange = self._exchanges.get(named["request"].meta[LISTENER])
+        if exchange is None:
+            return results
+        if exchange.goes_on(named.get("data", b"")):
             return []
         return [(self._overhear, _STOP)]
 

@@ -86,8 +86,8 @@ async def test_nothing_is_replaced_at_run_time_but_what_the_module_lists() -> No
 def test_method_that_sends_signals_is_replaced_again_if_an_older_one_was_put_back() -> None:
     crawler: Any = get_crawler()
     heard: list[bytes] = []
-    request = Request("http://a.x/", meta={engine.LISTENER: SimpleNamespace(goes_on=heard.append)})
-    overhearing = engine.Overhearing(crawler)
+    request = Request("http://a.x/", meta={engine.LISTENER: 7})
+    overhearing = engine.Overhearing(crawler, {7: SimpleNamespace(goes_on=heard.append)})
     older = crawler.signals.send_catch_log
     with overhearing.listening():
         crawler.signals.send_catch_log = older
@@ -109,7 +109,7 @@ def test_code_that_replaces_the_method_that_sends_signals_keeps_its_place() -> N
 
         crawler.signals.send_catch_log = log
 
-    overhearing = engine.Overhearing(crawler)
+    overhearing = engine.Overhearing(crawler, {})
     replace()  # before a robots.txt is under way, while one is, and after that
     with overhearing.listening():
         replace()

@@ -15,6 +15,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from functools import partial
+from itertools import count
 from typing import Any, TypeAlias
 
 from scrapy import Request, version_info
@@ -146,7 +147,10 @@ class Fetcher:
         self._crawler = crawler
         self._settings = settings
         self._places = DeferredSemaphore(MOST_UNDER_WAY)
-        self._overhearing = Overhearing(crawler)
+        # Each `Exchange` that is under way, by its number, which is in the meta of its request.
+        self._exchanges: dict[int, Exchange] = {}
+        self._numbers = count(1)
+        self._overhearing = Overhearing(crawler, self._exchanges)
         self._connections = RobotsConnections(crawler, MOST_UNDER_WAY)
         # True if all downloads of the crawl go through the method `_send_now`; False if a user's
         # own downloader does not support that; None before the first request for a robots.txt.
@@ -351,17 +355,19 @@ class Fetcher:
             # download, which would then last until its time-out.
             exchange.error = error_of(Failure.DNS, "this host name is not valid in DNS")
             return exchange
+        number = next(self._numbers)
         own_meta = {
             **_OWN_META,
             **ftp_login,
             "download_timeout": secs_left,
-            LISTENER: exchange,
+            LISTENER: number,
         }
         robots_request.meta.update(own_meta)
         # `around_sending` needs the downloader, which does not exist yet when `__init__` runs.
         if self._sees_downloads is None:
             self._sees_downloads = around_sending(self._crawler, self._send_now)
         await maybe_deferred_to_future(self._places.acquire())
+        self._exchanges[number] = exchange
         try:
             self._set_credentials(robots_request, at_home=is_at_home(url, origin))
             with self._overhearing.listening():
@@ -388,8 +394,7 @@ class Fetcher:
                 exchange.fault = exchange.fault_in(error)
         finally:
             self._places.release()
-            # The user's code may keep the request. So the `Exchange` is removed from its meta.
-            # Otherwise the body of the response would stay in memory, too.
+            del self._exchanges[number]
             robots_request.meta.pop(LISTENER, None)
             # Handlers of the signal `robotstxt_served` get this request, and may write it to a
             # file. So it must not contain passwords.
@@ -474,11 +479,13 @@ class Fetcher:
     async def _send_now(self, send: Send, request: Request) -> Response:
         """Send a request of the crawl to its download handler, and return the response.
 
-        The downloader calls this method for all requests. If a request is for a robots.txt, the
-        `Exchange` in its meta sends it.
+        The downloader calls this method for all requests. If a request is for a robots.txt, its
+        `Exchange` sends it.
         """
-        exchange = request.meta.get(LISTENER)
-        if not isinstance(exchange, Exchange):
+        if LISTENER not in request.meta:
+            return await send(request)
+        exchange = self._exchanges.get(request.meta[LISTENER])
+        if exchange is None:
             return await send(request)
         second = self._connections.second(request)
         if second is not None:

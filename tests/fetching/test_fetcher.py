@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import errno
 import gzip
+import json
 import logging
 import random
 import threading
@@ -109,6 +110,16 @@ class Heading:
         return request.replace(method="HEAD")
 
 
+class Copying:
+    """A user's middleware that sends a copy of each request, whose meta was written to a file and read again."""
+
+    def process_request(self, request: Request) -> Request | None:
+        if "copied" in request.meta:
+            return None
+        meta = {**json.loads(json.dumps(request.meta)), "copied": True}
+        return request.replace(meta=meta, dont_filter=True)
+
+
 class Slow:
     """A user's middleware that takes its time over each robots.txt."""
 
@@ -165,6 +176,15 @@ WITH_SETTINGS: list[tuple[dict[str, Any], list[Scenario]]] = [
     ({"DOWNLOADER_MIDDLEWARES": {Serving: 600}}, [Scenario("served", OBEY, Reply(503))]),
     ({"DOWNLOADER_MIDDLEWARES": {MakingUp: 600}}, [Scenario("made-up", DISALLOW, raw())]),
     ({"DOWNLOADER_MIDDLEWARES": {Heading: 600}}, [Scenario("no-body", DISALLOW, RULES)]),
+    (
+        {"DOWNLOADER_MIDDLEWARES": {Copying: 610}},
+        [
+            Scenario("rules", OBEY, RULES),
+            Scenario("redirect", OBEY, redirect("/1"), hops(1)),
+            Scenario("big", OBEY, BIG),
+            Scenario("gzip", OBEY, coded("gzip", ZIPPED)),
+        ],
+    ),
     (  # time spent in the downloader's queue is not the server's
         {"DOWNLOAD_DELAY": 0.6, "GBOT_ROBOTS_TIMEOUT_SECS": 1},
         [Scenario("redirects", OBEY, redirect("/1"), hops(2))],
