@@ -60,8 +60,8 @@ def looping_call(func: Callable[[], None]) -> LoopingCall | AsyncioLoopingCall:
 def wake(waiting: Deferred[_T], result: _T) -> None:
     """Let the coroutine that awaits `waiting` go on with `result`.
 
-    The coroutine goes on in a later turn of the event loop, after the caller of this function has
-    returned. If the coroutine was cancelled, `wake` has no effect.
+    The coroutine goes on in a later iteration of the event loop, after the caller of this function
+    has returned. If the coroutine was cancelled, `wake` has no effect.
     """
     call_later(0, waiting.callback, result)
 
@@ -101,7 +101,7 @@ class TimeLimit:
         try:
             if is_asyncio_available():
                 # `work` is awaited in the current task. If it ran in a new task, the result would
-                # arrive one turn of the event loop later.
+                # arrive one iteration of the event loop later.
                 self._work = asyncio.current_task()
                 return await work
             # This call runs `work` until it waits for the first time. `work` may lift the limit.
@@ -223,8 +223,9 @@ class Background:
         If `work` is cancelled before it starts, none of its code runs, not even a `finally` block.
         So clean-up code belongs in `then`.
         """
-        # In asyncio, a new task begins in the next turn of the event loop. But without asyncio,
-        # `deferred_from_coro` begins a coroutine at once. So `_after_this_call` delays `work`.
+        # In asyncio, a new task begins in the next iteration of the event loop. But without
+        # asyncio, `deferred_from_coro` begins a coroutine at once. So `_after_this_call` delays
+        # `work`.
         later = work if is_asyncio_available() else _after_this_call(work)
         running = deferred_from_coro(later)
         self._running.add(running)

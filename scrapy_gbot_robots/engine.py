@@ -149,8 +149,8 @@ def _parts(owner: str, kind: str, **without: str) -> list[Part]:
     """Return a `Part` for each keyword argument.
 
     Args:
-        owner: the `owner` of all these parts.
-        kind: the `kind` of all these parts.
+        owner: the `Part.owner` of each part.
+        kind: the `Part.kind` of each part.
         **without: each keyword is the name of a part, and each value is its `Part.without`. If the
             name depends on the version of Scrapy, the keyword is "name_or_othername".
     """
@@ -616,7 +616,7 @@ def memory_queues(scheduler: Any) -> tuple[type, type | None] | None:
     """Return the classes of the scheduler's inner queues, or None if `Room` cannot replace them.
 
     The scheduler has a priority queue in memory, which consists of inner queues. A `Room`
-    (obeying/room.py) can replace the priority queue under three conditions:
+    (obeying/room.py) can replace the priority queue if all three conditions are true:
 
     1. The priority queue and its inner queues are instances of Scrapy's classes.
     2. The priority queue is empty.
@@ -870,7 +870,7 @@ class RobotsConnections:
     connections, and the crawl would stop. So a second handler of the same class sends the
     robots.txt requests. It is created when the first robots.txt request is sent.
 
-    A download handler of any other class sends both robots.txt requests and pages.
+    A download handler of any other class sends all requests itself.
 
     Args:
         crawler: the crawl.

@@ -422,8 +422,8 @@ class Exchange:
             lost = failed(Failure.TRUNCATED)
         if lost is not None and response.status in BODY_DECIDES:
             return lost
-        # Servers may send a web page in place of a robots.txt, for example the page of a bot wall.
-        # `outcome_of` recognises these pages by the following headers.
+        # The headers by which `outcome_of` recognises a web page that a server has sent in place of
+        # a robots.txt, for example the page of a bot wall.
         decisive = {
             name: (response.headers.get(name) or b"").decode("latin-1")
             for name in (*HEADERS, "content-type")
@@ -628,8 +628,8 @@ def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
     Args:
         error: the exception. Twisted may pass a text in place of an exception, and the cause of an
             exception may be None. For a text or None, nothing is yielded.
-        depth: the greatest number of exceptions to examine, from `error` on to its `__cause__`, the
-            `__cause__` of that exception, and so on.
+        depth: the greatest number of exceptions to examine in the chain of causes. The first one is
+            `error`.
     """
     if error is None or not depth:
         return

@@ -116,7 +116,7 @@ _OF_THIS_PROCESS = NOT_ASKED | {Failure.NO_FILES}
 class Unreachable:
     """It is not known what the site wants, so everything is restricted (RFC 9309 2.3.1.4)."""
 
-    why: str  # The reason for people. No code reads this text.
+    why: str  # The reason, as a text for the log. No code reads it.
     status: int | None = None  # The HTTP status; None if no response came.
     # The number of seconds after which the server wants the next request; None if the server does
     # not set a number.
@@ -199,7 +199,7 @@ def outcome_of(
             site (RFC 9110 15.5.8).
         url: the URL of the response.
         body: the body without content codings.
-        soft_404: whether a 5xx whose title or first heading means "not found" is a 404.
+        soft_404: whether a 5xx whose title or first heading means "not found" is treated as a 404.
         proxy: the name of the proxy through which the request was sent; "" if there was none.
         headers: the Content-Type, and the headers in `web_pages.HEADERS`, with names in lower case.
         cut: whether `body` was cut at a size limit.

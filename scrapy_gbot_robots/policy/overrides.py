@@ -296,8 +296,8 @@ def read_overrides(
 
     Args:
         value: the value of the setting, which is a mapping. Each key is an origin, a host or a
-            domain, and each value is a mapping with the keys "rules" or "allow", "reason" and
-            "until".
+            domain. Each value is a mapping with two or three keys: either "rules" or "allow";
+            "reason"; and optionally "until".
         parse: a function that parses the bytes of a robots.txt.
 
     Raises:

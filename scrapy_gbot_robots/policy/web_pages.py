@@ -198,7 +198,7 @@ _UNSEEN = re.compile(
 _TITLE = re.compile(r"<(title)\b[^<>]*>(.*?)(</\1|\Z)", re.DOTALL)
 _HEADING = re.compile(r"<(h[1-6])\b[^<>]*>(.*?)(</\1|\Z)", re.DOTALL)
 _OPENING = re.compile(r"<[a-z!]|\A\s*[<{\[]")
-# A name of the Hebrew charset ISO-8859-8 that Python does not support.
+# Matches a name of the Hebrew charset ISO-8859-8. Python does not know this name.
 _IN_LOGICAL_ORDER = re.compile(rb"iso-8859-8-i", re.IGNORECASE)
 _INNER_TAG = re.compile(r"<[^<>]*>")
 _MARKS = r"|:;!?,()\[\]{}<>•·–—/\-。、"
@@ -444,7 +444,7 @@ class _Patterns(NamedTuple):
 
 @cache
 def _patterns() -> _Patterns:
-    """Compile the patterns when they are needed first. Most crawls get no error page."""
+    """Return the patterns. They are compiled at the first call only."""
     rows = [row.split("|")[1:] for row in _folded(LANGUAGES).strip().splitlines()]
     missing = (f"(?=.*(?:{_one_of(page)})).*(?:{_one_of(verdicts)})" for page, verdicts in rows)
     verdicts = "|".join(_one_of(verdicts) for _, verdicts in rows)

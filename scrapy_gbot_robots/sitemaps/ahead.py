@@ -39,7 +39,8 @@ class PagesAhead:
         self._crawler = crawler
         self._slots = DownloadSlots(crawler)
         self._most = most
-        self._files: dict[str, set[int]] = {}  # numbers of waiting files, by slot key
+        # The files that wait. A key is a slot key, and its value contains the numbers of the files.
+        self._files: dict[str, set[int]] = {}
         # The number of the file that `_goes_on_anyway` chose last, and the last time at which this
         # file was read further.
         self._went_on = (0, float("-inf"))

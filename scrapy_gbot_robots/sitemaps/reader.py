@@ -388,7 +388,7 @@ class SitemapReader:
     def _finish(self, entry: _Entry) -> SitemapEntry | None:
         """Return the values of a complete entry, or None if it has no URL.
 
-        Also set `is_sitemap`, and add the mistakes in the entry to `broken`.
+        Also set `is_sitemap`, and add the number of mistakes in the entry to `broken`.
         """
         self._barren = 0
         if entry.kind != "entry":  # An <entry> is an entry of Atom, which may have several links.
@@ -504,8 +504,8 @@ class _Entry:
 def _is_awaited(markup: Markup) -> bool:
     """Return whether the reader should wait for the end tag of the entry at `markup.at`.
 
-    There are three conditions: an entry begins at `markup.at`, its end tag has not arrived yet, and
-    at most `_MOST_AWAITED` characters of it have arrived.
+    The result is True if an entry begins there, its end tag has not arrived yet, and at most
+    `_MOST_AWAITED` characters of it have arrived.
     """
     if len(markup.text) - markup.at > _MOST_AWAITED:
         return False

@@ -70,8 +70,8 @@ ANSWERED = (
 class _Kind(NamedTuple):
     """A group of errors that have the same remedy.
 
-    An error belongs to the group if its class is in `classes`, or if its text contains one of
-    `words`.
+    An error belongs to the group if its class is in `classes`, or if its text contains one of the
+    texts in `words`.
     """
 
     classes: frozenset[str]  # names of classes of exceptions

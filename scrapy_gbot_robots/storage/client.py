@@ -165,7 +165,7 @@ def opened_choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
 
 
 def redis_choice(settings: GbotSettings, scrapy_settings: BaseSettings | None) -> StorageChoice:
-    """Return the Redis that the settings choose.
+    """Return the `StorageChoice` for the Redis that the settings choose.
 
     GBOT_ROBOTS_REDIS_CLIENT, if it is set, names a callable that makes the client. Otherwise
     GBOT_ROBOTS_REDIS_URL is the URL of the server.

@@ -333,7 +333,8 @@ class SqliteStorage(Storage):
     def _is_ours(self) -> bool:
         """Whether the file has the application ID of this plugin.
 
-        Call this method only while SQLite does not have the file open. `_set_aside` explains why.
+        Call this method only while SQLite does not have the file open. Otherwise SQLite would lose
+        its locks on the file.
         """
         with self._path.open("rb") as file:
             header = file.read(_APPLICATION_ID_AT + 4)
