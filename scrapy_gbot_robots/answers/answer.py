@@ -59,7 +59,7 @@ class Source(Enum):
 class Answer:
     """What the robots.txt of one origin means for the requests of this origin.
 
-    The signals of this plugin pass an answer to their handlers. This answer cannot be changed. In
+    The signals of this plugin pass an `Answer` to their handlers. A handler cannot change it. In
     the methods, `user_agent` is a `UserAgent`, such as `UserAgent.of("mybot")`.
 
     If the state is RULES, the answer contains the rules only for the user agents of requests that
@@ -203,9 +203,8 @@ class CachedAnswer(Answer):
         # The SHA-256 of the robots.txt in hexadecimal digits; None if there is no file, or if no
         # setting needs the SHA-256.
         self.robots_sha256: str | None = None
-        # If this process has just requested the robots.txt, and the request has failed, this is the
-        # result of `fetcher.way_of` for the request, which contains its proxy, for example. In all
-        # other cases it is None.
+        # The result of `fetcher.way_of` for the last robots.txt request, such as its proxy, if this
+        # request came from this process and has failed; otherwise None.
         self.failed_way: Way | None = None
         self.weight = _BYTES_EACH  # roughly how many bytes of memory the answer takes
         self.counted_weight = 0  # the `weight` when this answer was put into the cache
@@ -235,12 +234,13 @@ class CachedAnswer(Answer):
         return self.outage.failure
 
     def is_waited_for(self, request: Request | None = None) -> bool:
-        """Whether `request`, or any request if `request` is None, should wait for a better answer.
+        """Whether `request` should wait until the robots.txt can be fetched.
 
         Requests wait only if everything is disallowed because the robots.txt is unreachable. They
         do not wait if the crawl itself prevents the fetch, for example by a middleware that drops
         the request for the robots.txt. A request with the meta key `PROBE` only checks whether
-        there is a server, so it waits only if a server has sent a response.
+        there is a server, so it waits only if a server has sent a response. If `request` is None,
+        the result is for a request without this key.
         """
         if not self.bars_for_now or self.failure in NOT_ASKED:
             return False
@@ -249,18 +249,17 @@ class CachedAnswer(Answer):
         return not request.meta.get(PROBE)
 
     def verdict_beside(self, url: str, user_agent: UserAgent, override: Override) -> Verdict:
-        """Return the verdict on `url`, which the robots.txt disallows.
+        """Return the verdict on `url`, which the robots.txt disallows but `override` may allow.
 
-        `override` allows some paths that the robots.txt disallows. If `url` has one of these paths,
-        it is allowed.
+        `override` allows some paths that the robots.txt disallows.
         """
         rules = self._rules[user_agent] if self.state is State.RULES else None
         return agreed(url, self.verdict(url, user_agent), rules, override)
 
     def is_good(self, now: float) -> bool:
-        """Whether the answer can be used at `now`, in seconds since the epoch.
+        """Whether the answer is still valid at `now`, in seconds since the epoch.
 
-        If the answer was made later than `now`, it is not good, because the clock was set back.
+        An answer that was made later than `now` is not valid, because the clock was set back.
         """
         return self.given_at - _CLOCK_SKEW_SECS <= now < self.ask_at
 

@@ -55,8 +55,8 @@ _CONSEQUENCES = {
     State.FULL_ALLOW: "all pages of this site may be crawled",
     State.RULES: "the rules of its last robots.txt apply",
 }
-# A warning of rules that the parser cannot read ends with one of the next two texts. If the rules
-# are in a web page, it ends with the second text.
+# If a response contains rules that the parser cannot read, a warning is logged. It ends with the
+# second of the next two texts if the response is a web page, and with the first text otherwise.
 _TELL_THE_OWNER = "Google does not read them either. You may tell the site's owner"
 _SKIP_ROBOTS_REQUESTS = (
     "If a middleware or download handler renders pages with a browser, make it skip requests with "
@@ -205,8 +205,8 @@ class CrawlEvents:
         """Warn if `copy` comes from a bot wall, or contains rules that the parser does not read.
 
         A *bot wall* is a response that a protection service sends in place of the site. A stat
-        counts the bot walls. For example, the parser does not read rules in UTF-16 text. The crawl
-        logs a warning of unread rules only once.
+        counts these responses. Rules that the parser does not read may be in a web page or in
+        UTF-16 text, for example. The warning of unread rules is logged only once in a crawl.
         """
         if copy.kind is Kind.WALL:
             self.add_to_stat("walls")
@@ -231,7 +231,7 @@ class CrawlEvents:
         """Send a signal and log a warning, because a robots.txt is unreachable.
 
         The warning shows what the crawl now does with the site, for example that it fetches no
-        page. It also shows how long requests such as `request` wait for the robots.txt.
+        page. If `request` waits for the robots.txt, the warning also shows how long.
         """
         self._crawler.signals.send_catch_log(
             robotstxt_unreachable, origin=answer.origin, answer=ShownAnswer(answer)
@@ -373,8 +373,9 @@ def _listed_by(request: Request, origin: Origin) -> str:
 def tell_of(overrides: Overrides) -> None:
     """Log the overrides of a crawl, at its start.
 
-    Overrides that have run out are logged as a warning, and so are overrides that forbid nothing,
-    because they are probably mistakes. The overrides in force are logged as information.
+    A warning is logged for overrides that have run out. A warning is also logged for each override
+    that forbids nothing, because it is probably a mistake. The overrides in force are logged as
+    information.
     """
     run_out, in_force = overrides.in_words(time.time())
     if run_out:

@@ -59,11 +59,11 @@ _LONGEST_POLL_SECS = 1.0
 
 @lru_cache(maxsize=1_000)
 def with_needed(needed: tuple[UserAgent, ...], user_agent: UserAgent) -> tuple[UserAgent, ...]:
-    """Return `needed` with `user_agent` at the end, and without its first item if it gets too long.
+    """Return `needed` with `user_agent` at the end.
 
-    `needed` contains the user agents whose rules a look-up reads. These are the last
-    `MOST_USER_AGENTS` that were needed. The results are cached, so that many sites whose requests
-    have the same user agents share one tuple. This saves memory.
+    `needed` contains the user agents whose rules a look-up reads. If there are more than
+    `MOST_USER_AGENTS`, the first one is dropped. The results are cached. So if the requests for
+    many sites have the same user agents, the sites share one tuple, which saves memory.
     """
     others = [other for other in needed if other != user_agent]
     return (*others, user_agent)[-MOST_USER_AGENTS:]
@@ -147,7 +147,7 @@ class Lookup:
         tell_of_others(self._overrides, user_agent)
 
     def last_answer(self, origin: Origin) -> CachedAnswer | None:
-        """Return the last answer for `origin` in memory, even if it is no longer good."""
+        """Return the answer for `origin` in memory, even if it is out of date, or None."""
         return self._cache.get(origin)
 
     def take_answer(
@@ -193,9 +193,8 @@ class Lookup:
         if pending is not None:
             for user_agent in user_agents:
                 self.need(origin, user_agent)
-            # At least one of `pending.then` and `then` is None. Only the class `obeying.room.Room`
-            # passes a function as `then`, and the room never starts a second look-up of an origin
-            # while it waits for the first one.
+            # `pending.then` and `then` are never both functions. Only `obeying.room.Room` passes a
+            # function as `then`, and only one at a time for each origin.
             pending.then = pending.then or then
             return
         before = self._cache.get(origin) or before
@@ -294,15 +293,16 @@ class Lookup:
         self._events.answered(answer, before, copy, robotstxt, pending.request)
         return answer
 
-    # The next three methods fetch a robots.txt. The processes with the same storage share a fetch.
+    # The next three methods fetch a robots.txt. If several processes use the same storage, usually
+    # one of them fetches the file, and the others wait for it.
 
     async def _entry(self, pending: PendingLookup) -> tuple[Entry, Source]:
         """Return an entry that is not out of date, and the `Source` of this entry.
 
-        If the storage has no such entry, this process fetches the robots.txt, or waits while
-        another process fetches it. A refresh fetches the robots.txt although the entry in the
-        storage can still be used. If another process is already fetching the robots.txt, the
-        refresh returns the entry in the storage.
+        If the storage has no entry, or an old one, this process fetches the robots.txt, or waits
+        while another process fetches it. A refresh fetches the robots.txt although the entry in the
+        storage can still be used. But if another process is already fetching it, the refresh only
+        returns the entry in the storage.
         """
         origin = str(pending.origin)
         is_good = partial(self._is_good, ahead=pending.then is None)
@@ -365,8 +365,8 @@ class Lookup:
             return False
         now = time.time()
         decision = decide(entry, now, self._settings.policy)
-        # If an earlier run found no server, this run fetches the file at once, because the server
-        # may be back.
+        # If an earlier crawl found no server, this crawl fetches the robots.txt at once, because
+        # the server may be back.
         if is_to_be_confirmed(decision, self._began_at):
             return False
         if ahead:

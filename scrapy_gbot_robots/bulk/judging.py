@@ -9,7 +9,8 @@ the robots.txt decide. Then each URL is judged by the decision for its origin.
 
 Many sites serve the same robots.txt, and many sites have pages with the same paths. So a robots.txt
 is parsed only once for all sites that serve it, and each path is judged only once for these sites.
-Sources: the modules policy/outages.py and core/rules.py name the sources of the rules.
+
+The sources are named in policy/outages.py and core/rules.py.
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ Decisions: TypeAlias = Decision | Mapping[Origin, Decision]
 # A response to the request for a robots.txt. It is a pair of a status and a body. If it is only a
 # body, the status is 200. It is None if no response came.
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
-# The basis of a site is either the text of its robots.txt, or one answer for all its URLs.
-# `Judge.judged` judges all sites with the same basis together.
+# The type of the basis of a site, which is either the text of its robots.txt, or one answer for all
+# its URLs. `Judge.judged` judges all sites with the same basis together.
 _Basis: TypeAlias = bytes | int
 # A dictionary from paths or URLs to the answers for all crawlers. A value has one byte for each
 # crawler, which is the answer for this crawler.
@@ -97,8 +98,8 @@ class Judge:
 
     Args:
         crawlers: the crawlers.
-        policy: the values of the settings that determine what a robots.txt means, for example if
-            it is unreachable.
+        policy: the values of the settings that determine what a robots.txt means, for example
+            while it is unreachable.
         max_bytes: at most this number of bytes of a robots.txt is read. None means no limit.
         overrides: the user's overrides (GBOT_ROBOTS_OVERRIDES). An override is applied if `now` is
             not after its last day.

@@ -40,9 +40,9 @@ _ARCHIVES = (b"\x1f\x8b", b"WARC/", b"PAR1")
 def typed(text: str) -> str:
     """Decode a URL or a host on the command line as UTF-8, and return it.
 
-    In the C locale, Python decodes each byte past ASCII in an argument as a lone surrogate, which
+    In the C locale, Python decodes each non-ASCII byte in an argument as a lone surrogate, which
     no rule would match. Therefore the bytes of `text` are decoded again in any locale. If they are
-    not UTF-8, the bytes past ASCII are percent-encoded.
+    not UTF-8, the non-ASCII bytes are percent-encoded.
     """
     return as_text(os.fsencode(text))
 

@@ -37,8 +37,8 @@ _TURNED = {
 }
 _NOT_COMPARED = "not compared, because these files have too many rules for too many user agents"
 
-# The values of `AgentChange.group`. A key contains whether the old version lacks the name of a user
-# agent, and whether the new version lacks the name.
+# The values of `AgentChange.group`. Each key is a pair of bools. The first is True if the old
+# version does not name the user agent, and the second if the new version does not name it.
 _GROUPS = {(True, False): "added", (False, True): "removed"}
 
 
@@ -112,7 +112,7 @@ def changes(old: RobotsTxt, new: RobotsTxt, most_work: int = MOST_WORK) -> list[
 
 
 class _Reading(NamedTuple):
-    """The lines of a user agent in one of the two versions, as they are compared.
+    """The lines that a user agent follows in the old or the new version, prepared for comparison.
 
     Attributes:
         texts: the lines that the user agent follows, each with its line number. If the version does
@@ -152,11 +152,11 @@ class _Version:
 
 
 def _alike(was: _Version, now: _Version) -> dict[tuple[object, object], list[str]]:
-    """Return lists of user agents that can be compared together.
+    """Return a dictionary whose values are lists of user agents that can be compared together.
 
-    The user agents in a list follow the same lines in the old version, and the same lines in the
-    new version. The key of a list is a pair of the results of `EveryGroup.lines_followed` for the
-    two versions. The lists contain "*" and all user agents that one of the versions names.
+    All user agents of a list follow the same lines in the old version, and the same lines in the
+    new version. The key of the list is a pair of two results of `EveryGroup.lines_followed`, one
+    for each version. Together, the lists contain "*" and every user agent that a version names.
     """
     together: dict[tuple[object, object], list[str]] = {}
     everyone = GLOBAL.decode("ascii")

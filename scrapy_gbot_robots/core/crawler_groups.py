@@ -73,8 +73,8 @@ _USAGE = -2
 _SIGNAL = -3
 _OWN = {CRAWL_DELAY: _DELAY, b"content-usage": _USAGE, b"content-signal": _SIGNAL}
 _OWN_KINDS = frozenset(_OWN.values())
-# A run consists of user-agent lines of one group (see `ScannedGroup`). Most user agents are named
-# only in the first run of a group. `ScannedGroup.runs_of` returns the number of this run for them.
+# The result of `ScannedGroup.runs_of` for a user agent that only the first run of its group names.
+# Most user agents are of this kind.
 _FIRST_RUN = (0,)
 
 
@@ -106,7 +106,7 @@ def _beginnings() -> tuple[bytes, ...]:
 
 
 _USUAL = _usual_ways()
-# Every user-agent line, in lower case, begins with this word after optional white space.
+# In lower case, every user-agent line begins with this word. White space may come before it.
 _AGENT_LINE = b"user"
 _ENDS_LINE = b"\r\n"
 _WHITE = b" \t\v\f"
@@ -132,10 +132,10 @@ _RUN = b"Disallow: "
 _RUN_BYTES = len(_RUN)
 _ALLOW_LINE = b"Allow: "
 _ALLOW_BYTES = len(_ALLOW_LINE)
-# A body that is longer than this, in bytes, is searched for user-agent lines before it is split
-# into lines.
+# If a body has more than this number of bytes, it is searched for user-agent lines before it is
+# split into lines.
 _LONG = 4_096
-_HASH, _NUL = b"#\0"  # As numbers, because `35 in text` is faster than `b"#" in text`.
+_HASH, _NUL = b"#\0"  # These are numbers: `35 in text` is faster than `b"#" in text`.
 
 
 class ScannedGroup:

@@ -166,8 +166,8 @@ _DISOBEDIENT = {
     "Google-Agent",
     "Google-GeminiNotebook",
 }
-# For these crawlers, no page is known on which the operator states whether they always obey
-# robots.txt. Cloudflare only states that its crawler obeys by default.
+# We do not know whether these crawlers always obey robots.txt, because we found no statement of the
+# operator. Cloudflare only states that its crawler obeys by default.
 _UNSTATED = {"Bytespider", "OAI-AdsBot", "CloudflareBrowserRenderingCrawler", "LinkedInBot"}
 # Sites often shut out these crawlers on purpose, so `SEARCH_ENGINES` does not contain them.
 # Googlebot-Image, Googlebot-News and Storebot-Google index only images, news or products. A large
@@ -285,7 +285,7 @@ def known_name(user_agent: str) -> str:
 
 
 def looks_known(name: str) -> bool:
-    """Return whether a name looks like a well-known crawler's name, but has letters past ASCII."""
+    """Return whether a name has non-ASCII letters, but looks like a well-known crawler's name."""
     if name.isascii() or len(name) > _LONGEST:
         return False
     return _most_alike(name) is not None

@@ -138,7 +138,7 @@ ContentLine = tuple[int, bytes]
 _BLOCK = 8_192  # A block of lines has at least this many bytes, except the last block.
 _INFINITY = float("inf")
 _BOM_BEGINNINGS = (BOM, BOM[:2], BOM[:1])
-_CR, _NUL = b"\r\0"  # As numbers, because `13 in text` is faster than `b"\r" in text`.
+_CR, _NUL = b"\r\0"  # These are numbers: `13 in text` is faster than `b"\r" in text`.
 
 
 class Line(NamedTuple):

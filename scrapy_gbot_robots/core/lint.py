@@ -58,13 +58,13 @@ from .rules import PATHS_BEGIN, closing_rule, entries_of
 from .urls import Origin, shown
 from .verdict import Rule
 
-_RANKS = [*KINDS]  # The kinds of findings that do the greatest harm come first.
+_RANKS = [*KINDS]  # The names of the kinds of findings, with the most harmful kind first.
 
 # This matches the beginning of a text in UTF-16 or UTF-32. It is a byte-order mark, or an ASCII
 # character with NUL bytes next to it.
 _WIDE = re.compile(rb"\xff\xfe|(?:\0\0)?\xfe\xff|\0{0,3}[\t\n\r -~]\0")
-# A seam is a line that seems to begin a group, but does not (see `_seams`). For each kind of these
-# lines, the value explains, in the text of a finding, why the line does not begin a group.
+# A seam is a line that seems to begin a group, but does not (see `_seams`). Each key is the kind of
+# such a line. The value is a part of a finding, and explains why the line does not begin a group.
 _SEAMS = {
     UNKNOWN: "is not a user-agent line",
     USER_AGENT: (
@@ -110,11 +110,11 @@ _FOLDERS = (
 # pattern with one character of a path is one unit of work, and takes at most a quarter of a
 # nanosecond.
 _MOST_WORK = 20_000_000_000
-# A finding shows at most 200 characters of the names of user agents. This many names are always
-# longer than 200 characters.
+# At most this many names of user agents are joined for a finding. The joined names are then cut to
+# 200 characters, so more names would not be seen.
 _MOST_SHOWN = 100
-# The work of a comparison is counted as if the path and the patterns were each this many characters
-# longer. So even many comparisons of short texts reach the limit `_MOST_WORK`.
+# Even the comparison of short texts takes some time. So the path and each pattern are counted as
+# this many characters longer than they are.
 _WORK_EACH = 200
 
 
@@ -326,9 +326,9 @@ def _seams(all_lines: Iterable[Line]) -> set[int]:
     fields: set[bytes] | None = None
     for line in all_lines:
         if line.kind == USER_AGENT:
-            # Some authors write user-agent lines with a crawl delay or a request rate directly
-            # above a line with "*", because these crawlers should also follow the rules of "*". So
-            # the line with "*" is not a seam.
+            # Some authors set a crawl delay or a request rate for some user agents directly above
+            # the line "User-agent: *", and want them to follow the rules of "*", too. So this line
+            # is not a seam.
             if fields and (line.value != GLOBAL or fields.isdisjoint(OF_GROUPS)):
                 seams.add(line.number)
             fields = set()
@@ -347,10 +347,11 @@ def _shut_out(
     """Find the search engines that may fetch nothing, and the rules that disallow everything.
 
     Returns:
-        A dictionary, and whether no crawler may fetch anything. Each key of the dictionary contains
-        a rule, and the line number of the seam (see `_seams`) that makes search engines follow the
-        rule; 0 if there is no seam. The value is the list of the search engines that follow the
-        rule. In this list, "*" means all crawlers without a group of their own.
+        A dictionary, and True if everything is disallowed for all crawlers, otherwise False. Each
+        value of the dictionary is a list of search engines that follow the same rule. In the list,
+        "*" means all crawlers that no group names. The key is a pair of the rule and a line number.
+        The line is the seam (see `_seams`) that makes the search engines follow the rule. If there
+        is no seam, the number is 0.
     """
     shut_out: dict[tuple[Rule, int], list[str]] = {}
     is_closed = True
@@ -368,9 +369,10 @@ def _shut_out(
 
 
 def _on_crawlers(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[Finding]:
-    """Find problems in the rules of each crawler, and rules of "*" that a crawler does not follow.
+    """Find problems in the rules of each crawler.
 
-    User agents that follow the same groups are handled together.
+    One of the problems is that a crawler with its own group does not follow the rules of "*". User
+    agents that follow the same groups are handled together.
     """
     followers: dict[tuple[int, ...], list[str]] = {}
     for user_agent, numbers in groups_by_agent(groups).items():
@@ -414,11 +416,11 @@ def _paths_closed_to_all(groups: Iterable[Group]) -> list[str]:
 
 
 def _opened(rules: Iterable[Rule], closed_to_all: Iterable[str], index: Index) -> list[str]:
-    """Return the patterns in `closed_to_all` that no rule of a crawler's own group covers.
+    """Return the patterns in `closed_to_all` that none of `rules` covers.
 
     A rule covers a pattern if the rule matches all paths that the pattern matches. `rules` are the
-    rules of the crawler's own group. If all of them are allow rules, the author seems to let this
-    crawler in on purpose, so the result is empty.
+    rules of one crawler. If all of them are allow rules, the author seems to let this crawler in on
+    purpose, so the result is empty.
     """
     if all(rule.allow for rule in rules) or decider(index.kinds, stand_in("/")) != NO_RULE:
         return []

@@ -1,12 +1,11 @@
 """Find the lines of a robots.txt that other parsers read differently from Google's parser.
 
-The lines that this module reports are correct by RFC 9309 and for Google. But in our tests, some
-other parsers misread files with these lines, and allowed URLs that the files disallow. Each note
-names these parsers.
+The lines that this module reports are correct by RFC 9309 and for Google. But in our tests of 28
+parsers, on 2026-11-28, some parsers misread files with these lines, and allowed URLs that the files
+disallow. Each note names these parsers and the versions that were tested.
 
 For each kind of difference there is only one note, at the first line to which the note applies. No
-verdict depends on a note. In the tests, on 2026-11-28, each of 28 parsers was asked 23 questions.
-The notes name the versions that were tested.
+verdict depends on a note.
 """
 
 from __future__ import annotations
@@ -61,9 +60,9 @@ def _noted(kind: str, lines: Iterable[int]) -> Iterator[Finding]:
 
 
 def _blank_lines(all_lines: Iterable[Line], written: Iterable[bytes]) -> Iterator[int]:
-    """Yield the numbers of the blank lines between user-agent lines and the rules of their group.
+    """For each group, find a blank line between its last user-agent line and its first rule.
 
-    For each group, only the first of these lines is yielded.
+    If there are several blank lines, the function yields the number of the first one.
     """
     is_open, blank = False, 0
     for line, raw in zip(all_lines, written, strict=True):

@@ -3,12 +3,12 @@
 A pattern matches the beginning of a path. "*" stands for any characters, or for none. "$" at the
 end of the pattern stands for the end of the path. All other characters stand for themselves.
 
-The stars split a pattern into literal segments. Each segment is matched at the first place where it
-occurs after the segment before it, and the search never goes back. The first place is always right,
-because it leaves the longest part of the path for the later segments. The number of steps is at
+The stars split a pattern into literal segments. Each segment is searched for after the match of the
+previous segment, and its first occurrence is taken. The search never goes back, because the first
+occurrence leaves the longest part of the path for the later segments. For example, the pattern
+"/a*b*c" matches the path "/axbbc" with "/a" at 0, "b" at 3 and "c" at 5. The number of steps is at
 most the length of the pattern times the length of the path. Patterns never become regular
-expressions. For example, the pattern "/a*b*c" matches the path "/axbbc" with "/a" at 0, "b" at 3
-and "c" at 5.
+expressions.
 
 A crawl requests only a few pages of most hosts. For these hosts, `Patterns` tries the rules one by
 one. An `Index` of the rules (rule_index.py) would cost more time and memory than it saves. `Rules`
@@ -45,8 +45,8 @@ _IN_A_BYTE = 256  # A line number below this value fits into one byte.
 # precedence of any rule. It is odd, because a path without a matching rule is allowed.
 NO_RULE = 1
 LAST_LINE = 2**32 - 1
-KIND_BITS = 33  # The number of bits below the length and the kind in a precedence.
-LENGTH_BITS = 34  # The number of bits below the length in a precedence.
+KIND_BITS = 33  # In a precedence, the kind of the rule stands above this many bits.
+LENGTH_BITS = 34  # In a precedence, the length of the pattern stands above this many bits.
 
 
 def matches(pattern: str, path: str) -> bool:

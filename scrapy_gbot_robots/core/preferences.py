@@ -179,8 +179,8 @@ def stated_in(pairs: Iterable[tuple[str, str]], labels: Labels, *lines: int) -> 
     """Return the preferences in `pairs`, which contains pairs of a label and a value.
 
     If a label occurs several times, the most restrictive value is used. `labels` contains the valid
-    labels and values. `lines` contains the number of the line with the pairs. It is empty if the
-    pairs come from a header.
+    labels and values. `lines` contains the number of the line with the pairs. If the pairs come
+    from a header, `lines` is empty.
     """
     statements = (labels[key].get(value) for key, value in pairs if key in labels)
     return combined(Preferences(**fields, lines=lines) for fields in statements if fields)

@@ -1,7 +1,7 @@
-"""Define the kinds of findings in a robots.txt, and find the findings about single lines.
+"""Define the kinds of findings in a robots.txt, and find problems in single lines.
 
-`RobotsTxt.remarks` returns the findings of some kinds. lint.py adds the findings for which several
-lines must be compared.
+`RobotsTxt.remarks` returns the findings of this module, except the kinds in `_NO_REMARKS`. lint.py
+adds the findings for which several lines must be compared.
 
 No verdict depends on a finding. The kind and the flags of a line come from the careful reader
 (lines.py). The sources are RFC 9309, and Google's page and parser (lines.py).
@@ -282,10 +282,10 @@ _REMARKS = {
     "noindex": "unused field",
 }
 
-# This matches a part of a path that looks like a part of a regular expression, such as "[0-9]". In
-# "/index.*", ".*" is only a dot before a wildcard. So ".*" is matched only if it is a whole segment
-# of the path, as in "/a/.*", or if it contains the first star of the path and a letter or digit
-# follows, as in "/a.*b".
+# This matches a part of a path that looks like a regular expression, such as "[0-9]". The text ".*"
+# may be only a dot before a wildcard, as in "/index.*". So ".*" is matched in two cases only: as a
+# whole segment of the path, as in "/a/.*", and as the first star of the path before a letter or
+# digit, as in "/a.*b".
 _REGEX = re.compile(
     rb"\[\^?(?:\w-\w)+\w*\][+*?]?|\([^()|]*\|[^()]*\)[+*?]?|\(\?[:=!]|\(\.[*+]"
     rb"|\\[dws](?![A-Za-z])|\\[.?/+*()]"
@@ -306,7 +306,7 @@ _HEADER = re.compile(
 # This matches texts that are probably in a path by mistake. Such texts are unusual spaces,
 # invisible characters, HTML tags, characters that look like a slash, and Greek or Cyrillic letters
 # next to Latin letters. Zero-width joiners and non-joiners are invisible, but some scripts need
-# them, so they are accepted between two letters past ASCII.
+# them, so they are accepted between two non-ASCII letters.
 _ODD_IN_PATH = re.compile(
     "[\\xa0\\xad\\u2000-\\u200b\\u200e\\u200f\\u2028-\\u202f\\u205f-\\u2069\\u3000\\ufeff]"
     "|(?<![^\\0-\\x7f])[\\u200c\\u200d]|[\\u200c\\u200d](?![^\\0-\\x7f])"
@@ -340,7 +340,7 @@ _SPELT["license"] = "License"
 OF_GROUPS = {CRAWL_DELAY, b"request-rate", b"visit-time"}  # These fields work only in a group.
 # The names, in lower case, of the fields that Google uses.
 _FIELD_NAMES = {kind: name.decode("ascii") for kind, name, _ in FIELDS}
-_MAX_FIELD = 30  # A longer field name, in bytes, is not compared with the known fields.
+_MAX_FIELD = 30  # Only field names of at most 30 bytes are compared with Google's fields.
 # A misspelt field name may have this many additional characters at its end, such as "ed" in
 # "Disallowed". A name with a longer ending is taken for another word.
 _ENDING = 2
@@ -357,7 +357,8 @@ _BETWEEN_NAMES = re.compile(r"[\s,;|]+")
 # A policy token begins with this text. A policy token stands in a user-agent line, but does not
 # name a crawler (draft-kelley-aipref-training-preference-signal-00).
 _POLICY = "__usage_"
-# These are the ends of messages about user-agent lines of which Google's parser reads only a part.
+# Google's parser reads only the beginning of some names in user-agent lines. A message about one of
+# these names ends with one of the next two texts.
 _NAME_ENDS = ', because a name ends before the first character that is not a letter, "-" or "_"'
 _ITS_CRAWLER = f"{_NAME_ENDS}; the crawler itself may read the whole name"
 # This matches a text that a program writes in a user-agent line if the name is missing, such as
@@ -544,10 +545,11 @@ def _on_several_paths(path: bytes) -> Odd:
 
 
 def _lost_scheme(key: bytes) -> str:
-    """Return the end of a message about a sitemap line without a colon; "" for other lines.
+    """Return the end of a message if `key` shows that the colon after a field name is missing.
 
-    In the line "Sitemap https://a.example/", the first colon is the colon of the URL. So the key of
-    this line is "Sitemap https".
+    For example, the colon after "Sitemap" is missing in "Sitemap https://a.example/". A line is
+    split at its first colon, so the key of this line is "Sitemap https". For any other key, the
+    result is "".
     """
     words = key.decode("utf-8", "replace").split()
     if len(words) > 1 and words[-1].lower() in DEFAULT_PORTS:

@@ -195,7 +195,7 @@ class RobotsTxt:
                 the other, and "*" is tried last.
 
         Raises:
-            TypeError: `url` or `user_agent` has another type.
+            TypeError: `url` or `user_agent` has a wrong type.
         """
         return self.rules_for(user_agent).verdict(url)
 

@@ -126,9 +126,9 @@ class Index:
         self.kinds: Kinds = disallowing, allowing
         self.wildcard_chars = sum(map(len, wild)) + sum(map(len, allow_wild))
 
-        # Some allow rules may have a higher precedence than a disallow rule without a wildcard.
-        # `exempt` contains the literal text before the first wildcard of each of these allow rules.
-        # A path that begins with no text in `exempt` does not match any of these allow rules.
+        # Some allow rules may win against a disallow rule without a wildcard. `exempt` contains the
+        # literal text before the first wildcard of each of these allow rules. Only a path that
+        # begins with one of these texts can match one of these allow rules.
         lowest = min(stems.values(), default=0)
         exempt = {
             text.rstrip("$").partition("*")[0]
@@ -141,16 +141,16 @@ class Index:
         # has "%2F". So if any of these texts has an escape, the URL is not compared as written.
         escapes = any("%" in text for text in chain(beginnings, exempt, allow_stems))
         # A path is allowed if it begins with none of `_beginnings` and contains none of `_needles`.
-        # `_beginnings` is None if this check is wrong because of escapes, or slow because there are
-        # many stems or needles.
+        # `_beginnings` is None if this check must not be used. With escapes the check would be
+        # wrong, and with many stems or needles it would be slow.
         few = not escapes and len(beginnings) <= _FEW_STEMS and len(needles) <= _FEW_NEEDLES
         self._beginnings = tuple(beginnings) if few else None
         self._needles = needles if few else []
-        # If the first characters of a path are not in `_heads`, the path does not begin with a
-        # stem. If there are also no needles and no escapes, the path is allowed. Otherwise `_heads`
+        # A path is allowed if its first characters are not in `_heads`, because it then begins with
+        # none of the stems. If there are needles or escapes, this check would be wrong, so `_heads`
         # is None.
         self._heads = None if escapes or needles else disallowing.heads
-        # A path that begins with one of `_barred` and not with one of `_exempt` is disallowed.
+        # A path is disallowed if it begins with one of `_barred` and with none of `_exempt`.
         self._barred, self._exempt = tuple(stems), tuple(exempt)
         self._final = not exempt and len(stems) == len(beginnings)
         if len(exempt) > _FEW_STEMS:
@@ -350,8 +350,8 @@ def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
 
     The segments after the first star are checked from the last one to the first one. Each segment
     must leave enough space for the segments after it. To find a segment, a bisection finds the
-    suffixes of the path that begin with it. Suffixes and segments are cut to `_SUFFIX` characters,
-    and equal suffixes are counted as one. There are three cases:
+    suffixes of the path that begin with it. Suffixes and segments are cut to `_SUFFIX` characters.
+    Several cut suffixes may be equal, and are then counted as one suffix. There are three cases:
 
     1. No suffix begins with the segment. The pattern does not match.
     2. Exactly one suffix begins with the segment. If the path contains this suffix several times,

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 # From the following numbers of bytes, `weight_of` estimates the memory for a `Rules` object and its
 # index. The numbers were measured and rounded up.
 _BYTES_WITHOUT_RULES = 600
-_BYTES_EACH = 2_700  # The memory for any `Rules` object with rules, without its patterns.
+_BYTES_EACH = 2_700  # The memory for a `Rules` object that has rules, without the rules.
 _TEXT_COPIES = 3  # The text of a pattern is in memory up to three times.
 _BYTES_PER_RULE = 240
-_BYTES_PER_WILDCARD = 620  # A wildcard adds this to `_BYTES_PER_RULE`.
+_BYTES_PER_WILDCARD = 620  # A rule with a wildcard takes this much memory in addition.
 _BYTES_PER_CONTENT_LINE = 150  # The memory for a `Content-` line, without its text.
 
 # A try is the comparison of one path of ordinary length with all rules of a `Rules` object.
@@ -55,9 +55,10 @@ _BYTES_PER_CONTENT_LINE = 150  # The memory for a `Content-` line, without its t
 # judging any number of URLs takes at most twice as long as without an index, and at most twice as
 # long as with an index from the beginning.
 _TRIES = 25
-_ORDINARY_PATH = 80  # A path with this many characters or more is counted as several tries.
+_ORDINARY_PATH = 80  # A path with 80 characters or more is counted as several tries.
 _PATHS_IN_A_TRY = 8  # Judging eight paths at once takes about as long as one try.
-# Splitting patterns of at most this many characters takes less than a tenth of a millisecond.
+# If all patterns together have at most this many characters, splitting their text takes less than a
+# tenth of a millisecond.
 _SPLIT_AGAIN_CHARS = 10_000
 _FEW_TRIES = 3  # Most hosts have at most this many URLs in a broad crawl.
 _MANY_RULES = 1_500  # Trying this many rules, or building an index of them, takes milliseconds.
@@ -66,13 +67,13 @@ _MANY_RULES = 1_500  # Trying this many rules, or building an index of them, tak
 # may take more than `_LONG_NS` nanoseconds. The function `takes_long` estimates this time from the
 # following measured numbers.
 _LONG_NS = 5_000_000
-_NS_OF_CHAR = 50  # The time for each character of a pattern, even for a short path.
-_NS_OF_COMPARISON = 0.25  # The time for comparing two characters.
+_NS_OF_CHAR = 50  # Each character of a pattern takes this time, even for a short path.
+_NS_OF_COMPARISON = 0.25  # Comparing two characters takes this time.
 # Reading one byte of a `Content-Usage` or `Content-Signal` line takes as long as trying this many
 # characters of patterns.
 _CHARS_PER_BYTE = 4
 _MANY_CONTENT_LINES = 100
-_BYTES_ESCAPED = 12  # One character past ASCII is escaped as at most 12 characters.
+_BYTES_ESCAPED = 12  # A non-ASCII character is escaped as at most 12 characters.
 
 PATHS_BEGIN = ("/", "*")  # A pattern that begins with another character matches no path.
 _ROBOTS_TXT = "/robots.txt"  # This path is never disallowed.
@@ -193,10 +194,10 @@ class Rules:
         barred: set[str] = set()
         text = "\n".join(paths)
         if suspects and "" not in beginnings and "*" not in text and "$" not in text:
-            # No path contains "*" or "$", so a pattern with which a suspect begins has no wildcard,
-            # and matches the suspect. Only an allow rule could still allow the suspect. The path
-            # would then begin with the text before the first wildcard of this allow rule. If no
-            # allow rule has such a text, the suspect is disallowed.
+            # No path contains "*" or "$". So if a suspect begins with a disallow pattern, this
+            # pattern has no wildcard, and matches the suspect. Only an allow rule can still allow
+            # the suspect. It can match only a suspect that begins with the text before the first
+            # wildcard of the allow rule. All other suspects are disallowed.
             exempt = tuple([allow.rstrip("$").partition("*")[0] for allow in self._allows.texts()])
             barred = {path for path in suspects if not path.startswith(exempt)}
         for needle in needles:
@@ -346,10 +347,10 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
 
 
 def _quick_chars(rules: Rules) -> tuple[Index | None, float]:
-    """Return the current index, and the length up to which a URL is judged quickly.
+    """Return the current index, and the greatest number of characters of a URL judged quickly.
 
-    For a longer URL, `takes_long` is True. The length is in characters, and is negative if even the
-    shortest URL may take long. It is valid only for this index.
+    For a longer URL, `takes_long` is True. The number is negative if even the shortest URL may take
+    long. It is valid only for this index.
     """
     index = rules._index  # noqa: SLF001
     if len(content_lines_of(rules)) > _MANY_CONTENT_LINES:
@@ -376,8 +377,9 @@ def entries_of(rules: Rules) -> list[Rule]:
 def closing_rule(rules: Iterable[Rule]) -> Rule | None:
     """Return the rule that disallows every URL; None if a URL may be allowed.
 
-    A shorter allow rule does not matter, because the longer rule decides. An allow rule for
-    /robots.txt, or one that matches no path, does not matter either.
+    The result is the longest disallow rule that matches every path. If an allow rule is equally
+    long or longer, the result is None, because this allow rule decides for some URLs. Allow rules
+    for /robots.txt, and allow rules that match no path, are ignored.
     """
     closing: Rule | None = None
     longest = 0  # the length of the longest allow rule that may match a path

@@ -6,7 +6,7 @@ decode unneeded escapes, or escape characters that a URL may not contain. For ex
 handler the server receives `/private` for `/x/../private` and for `/%70rivate`. So a URL is judged
 in every form that a client may send, and it is disallowed if one of these forms is disallowed.
 
-This module does not send anything. It never decodes the escapes of `/`, `%` and bytes past ASCII,
+This module does not send anything. It never decodes the escapes of `/`, `%` and non-ASCII bytes,
 because clients do not decode these escapes.
 
 The sources are RFC 3986 5.2.4 and 6.2.2 (dot segments, escapes), url.spec.whatwg.org ("basic URL
@@ -27,11 +27,11 @@ from .verdict import Verdict
 # Every client sends these characters unchanged. If a URL contains only these characters, and has no
 # dot segment, no empty query and no empty parameters, every client sends it as written.
 _SENT = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
-# This matches a text that consists of characters in `_SENT` and line ends. The text is a list of
-# URLs, each with an LF after it.
+# To check many URLs at once, they are joined into one text, with an LF after each URL. This matches
+# the text if all other characters are in `_SENT`.
 _ARE_SENT = re.compile(rf"[{re.escape(_SENT)}\n]*").fullmatch
-# If a list of URLs, each with an LF after it, contains one of these texts, clients may send one of
-# the URLs in another form.
+# If the joined text contains one of these strings, some client may change one of the URLs. For
+# example, "?\n" is the end of a URL with an empty query.
 _MAY_BE_ODD = ("/.", ";?", ";\n", "?\n")
 # This matches one URL that consists of characters in `_SENT` and does not end with ";" or "?".
 _IS_SENT = re.compile(rf"[{re.escape(_SENT)}]*(?<![;?])").fullmatch

@@ -23,7 +23,7 @@ _PATH = re.compile(r"(?://|(?!//))(?:[^/?;#]*://|(?![^/?;#]*://))[^/?;#]*([/?;][
 _PREFIX = re.compile(r"[^/?;#]*://[^/?;#]*/")
 
 # `LOOSE_ESCAPE` matches an escape with a hexadecimal digit in lower case, such as "%2f".
-# `_LOOSE_BYTES` also matches bytes past ASCII. The function `escape` replaces these escapes and
+# `_LOOSE_BYTES` also matches non-ASCII bytes. The function `escape` replaces these escapes and
 # bytes.
 _PERCENT = ord("%")  # For bytes, `37 in raw` is much faster than `b"%" in raw`.
 LOOSE_ESCAPE = re.compile(rb"%(?:[0-9A-Fa-f][a-f]|[a-f][0-9A-F])")
@@ -35,11 +35,10 @@ DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
 ROBOTS_PATH = "/robots.txt"  # The case of this path matters.
 
 _MAX_HOST = 1_000  # A URL whose host has more characters is rejected.
-# The longest name in DNS, in characters. This limit is checked for hosts with characters past
-# ASCII.
+# The greatest number of characters in a DNS name. This limit is checked for non-ASCII hosts.
 _MAX_NAME = 253
-# The longest label in DNS, in characters. This limit is checked for hosts with characters past
-# ASCII, because encoding a label in punycode takes quadratic time.
+# The greatest number of characters in a label of a DNS name. This limit is checked for non-ASCII
+# hosts, because encoding a label in punycode takes quadratic time.
 _MAX_LABEL = 63
 _MAX_PORT = 65_535
 _PORT_DIGITS = 6  # A port with six significant digits is out of range.
@@ -64,7 +63,7 @@ def path_of(url: str | bytes) -> str:
 
     Parameters, such as ";v=1", belong to the path. As in Google's parser, every text has a path,
     even if it is not a URL, and a NUL ends the path. For example, the path of "//a/b" is "/b", the
-    path of "example.com?a" is "/?a", and the path of "mailto:a@b" is "/". Characters past ASCII are
+    path of "example.com?a" is "/?a", and the path of "mailto:a@b" is "/". Non-ASCII characters are
     percent-encoded as UTF-8, and the hexadecimal digits of escapes become upper case (RFC 9309
     2.2.2).
 
@@ -89,16 +88,16 @@ def path_of(url: str | bytes) -> str:
 def prefix_of(url: str) -> str:
     """Return the beginning of `url`, including the first slash of its path.
 
-    For example, the result for "https://example.com/a?b" is "https://example.com/". In every URL
-    that begins with this text, the path begins with the last slash of this text. The result is ""
-    if `url` does not have the form scheme://authority/path.
+    For example, the result for "https://example.com/a?b" is "https://example.com/". If another URL
+    begins with the same text, its path begins at the same slash. The result is "" if `url` does not
+    have the form scheme://authority/path.
     """
     match = _PREFIX.match(url)
     return match[0] if match else ""
 
 
 def escape(raw: bytes) -> bytes:
-    """Percent-encode the bytes past ASCII, and write existing escapes in upper case.
+    """Percent-encode the non-ASCII bytes, and write existing escapes in upper case.
 
     As in Google's parser, no escape is decoded.
     """
@@ -125,7 +124,7 @@ def escape_text(text: str) -> str:
 
 
 def as_text(raw: bytes) -> str:
-    """Return UTF-8 bytes as text. If `raw` is not UTF-8, escape its bytes past ASCII."""
+    """Return UTF-8 bytes as text. If `raw` is not UTF-8, escape its non-ASCII bytes."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -270,7 +269,7 @@ def _host(name: str) -> str:
     """Convert the host of a URL to the form of `Origin.host`, as browsers do.
 
     Escapes are decoded, the characters are mapped to lower case and to standard forms (UTS 46), and
-    labels with characters past ASCII become punycode. Labels in ASCII are not checked. An IPv6
+    labels with non-ASCII characters become punycode. Labels in ASCII are not checked. An IPv6
     address, which is in brackets, gets its shortest form.
 
     Raises:
@@ -298,7 +297,7 @@ def _host(name: str) -> str:
 
 
 def _punycode_labels(name: str) -> list[str]:
-    """Map the characters of a host (UTS 46), and encode each label past ASCII in punycode.
+    """Map the characters of a host (UTS 46), and encode each non-ASCII label in punycode.
 
     Labels that are not valid in IDNA, such as an emoji, are encoded nevertheless, as in browsers.
     """

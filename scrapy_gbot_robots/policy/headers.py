@@ -120,8 +120,8 @@ def proxy_fault(proxy_status: Iterable[bytes], errors: Mapping[str, bytes | None
     Args:
         proxy_status: the values of all Proxy-Status headers. In these headers, each proxy may add
             an item to a list. An item with the parameter `error` is the report of a failure (RFC
-            9209 2.1.1). If there are several such items, the first one is used. If the list is not
-            valid, it is ignored as a whole (RFC 9651).
+            9209 2.1.1). The first of these items is used. If any part of the list is not valid, the
+            whole list is ignored (RFC 9651).
         errors: the values of the headers in `PROXY_ERRORS`, by name; None or b"" for a header that
             is missing. If a header has a value, the result contains this value, and `proxy_status`
             is not used.

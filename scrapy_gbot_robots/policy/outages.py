@@ -55,11 +55,12 @@ _RETRY_AFTER = DAY  # the longest wait that a Retry-After header can cause
 # During an outage, requests wait for the next fetch if everything is disallowed. If some pages are
 # allowed, requests wait only if the fetch is late by more than this number of seconds.
 _GRACE = HOUR
-# The refresh of a copy in the background begins when a tenth of its fresh time is left, or when
-# `_REFRESH_MOST` seconds are left if that is less.
+# A copy is refreshed in the background before it is out of date. The refresh begins when a tenth of
+# the fresh time of the copy is left. If a tenth is more than an hour, the refresh begins an hour
+# before the end.
 _REFRESH_SHARE = 0.1
 _REFRESH_MOST = HOUR
-# After this many fetches in a row that found no server, requests no longer wait for the robots.txt.
+# If this many fetches in a row find no server, requests no longer wait for the robots.txt.
 GONE_AFTER = 3
 # A server that sends one of these statuses denies access to its robots.txt.
 REFUSALS = (401, 402, 403, 451)
@@ -177,8 +178,8 @@ LADDERS: dict[str, tuple[tuple[float, State], ...]] = {
         # condition is not checked, because an unavailable site serves no pages.
         (math.inf, State.FULL_ALLOW),
     ),
-    # RFC 9309 2.3.1.4 gives 30 days as an example. After this time, a crawler may use the copy, or
-    # treat everything as allowed.
+    # If a robots.txt is unreachable for a long time ("for example, 30 days"), a crawler may use its
+    # copy, or treat everything as allowed (RFC 9309 2.3.1.4).
     "rfc9309": _THIRTY_DAYS,
     # As in Scrapy's own RobotsTxtMiddleware, everything is allowed while the robots.txt is
     # unreachable. But if there is a copy, its rules apply.
@@ -280,8 +281,8 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
     alike = 0
     if outcome.failure is before.failure:
         alike = before.alike
-    # If no server was found, the next fetch will probably put no load on a server, so the wait may
-    # be short. Earlier failures of other kinds, such as a 503, do not make this wait longer.
+    # If this fetch found no server, the next fetch will probably put no load on a server, so the
+    # wait may be short. So earlier failures of other kinds, such as a 503, are not counted.
     tries = before.failures
     if outcome.failure in NO_SERVER:
         tries = alike
@@ -401,9 +402,9 @@ def is_to_be_confirmed(decision: Decision, began_at: float) -> bool:
 def lacks_a_part(entry: Entry, max_bytes: int) -> bool:
     """Return whether a crawl should fetch a robots.txt at once, because its copy is too short.
 
-    The copy may come from a crawl that reads fewer bytes of a robots.txt. This crawl reads up to
-    `max_bytes` bytes. During an outage the result is False, because a short copy is better than no
-    copy.
+    A copy is too short if it was cut, and has fewer than `max_bytes` bytes. Such a copy comes from
+    a crawl with a lower limit. During an outage the result is False, because a short copy is better
+    than no copy.
     """
     copy = entry.copy
     if copy is None or entry.outage is not None or copy.kind is not Kind.RULES:
