@@ -74,7 +74,8 @@ _SEAMS = {
 }
 _OF_ENGINES = chain.from_iterable(engine.tokens for engine in SEARCH_ENGINES.values())
 _ENGINE_TOKENS = set(map(str.lower, _OF_ENGINES))
-# A site that wants to be found by search engines does not shut out these crawlers on purpose.
+# The crawlers of two large search engines. A site that wants to be found by search engines does not
+# shut them out on purpose.
 _LARGE = {"Googlebot", "Bingbot"}
 _ANY = UserAgent.of("*")
 _MOST_SITEMAPS = 1_000  # Only this many sitemap lines of a file are checked.
@@ -195,8 +196,8 @@ def no_robots_file(body: bytes, robotstxt: RobotsTxt) -> Finding | None:
     what = _something_else(body, all_lines)
     if not what:
         return None
-    # Many servers send a web page if the site has no robots.txt. If the page has a directive,
-    # somebody has tried to write rules.
+    # Many servers send a web page if the site has no robots.txt. If such a page contains a
+    # robots.txt directive, its author has probably tried to write rules.
     has_directive = any(line.kind != UNKNOWN for line in all_lines if not line.flags & EMPTY)
     if is_web_page(body) and not has_directive and not _DIRECTIVE.search(body):
         return finding(1, "web page")
@@ -564,9 +565,9 @@ def _style_or_script(pattern: str) -> str:
         return path.rstrip("*$").replace("*", "\0")
     folders = path
     if not path.endswith("/"):
-        # The last segment may be the name of a folder, as in "/static/css". It may also be the
-        # beginning of a file name, as in "/css/a", which matches only some files in the folder
-        # "/css/". So the folders above the last segment are left out of the comparison.
+        # Without a slash at the end, only the last segment is compared with `_FOLDERS`. It may be
+        # the name of a folder, as in "/static/css". The folders above it are not compared, because
+        # a pattern such as "/css/a" matches only some files in "/css/".
         folders = path[path.rfind("/") :] + "/"
     for folder, file in _FOLDERS:
         if re.search(folder, folders.lower()):

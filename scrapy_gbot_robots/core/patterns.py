@@ -61,7 +61,7 @@ def matches(pattern: str, path: str) -> bool:
         return path.endswith(rest[:-1], end) if rest.endswith("$") else path.find(rest, end) >= 0
     *segments, last = rest.removesuffix("$").split("*")
     if len(segments) > _MANY_STARS and path.find(last, end + sum(map(len, segments))) < 0:
-        # The other segments do not fit before any occurrence of the last segment.
+        # Before each occurrence of the last segment, there is too little space for the others.
         return False
     for segment in segments:
         begin = path.find(segment, end)
@@ -246,9 +246,9 @@ class Patterns:
         return tried
 
 
-# The type of the result of `Patterns.split`. The items are all patterns, the patterns with a
-# wildcard, and a literal text for each pattern with a wildcard. Every path that the pattern matches
-# contains this text.
+# The type of the result of `Patterns.split`, which has three items. The first item contains all
+# patterns. The second item contains the patterns with a wildcard. For each of them, the third item
+# contains a literal text that every matching path contains.
 _Tried = tuple[tuple[str, ...], Sequence[str], Sequence[str]]
 
 NO_PATTERNS = Patterns("", b"", False)

@@ -58,8 +58,8 @@ _SIGNAL = b"content-signal"  # the name of a field, in lower case
 # because the result for a hostile file takes up to 10 MB of memory.
 _KEPT = 8
 
-# A Dictionary (RFC 9651) with more bytes than this is not read. The lines of a header or of a
-# robots.txt are always shorter.
+# A text with more bytes than this is not read as a Dictionary (RFC 9651). A line of a header or of
+# a robots.txt never has so many bytes.
 _MAX_BYTES = 65_536
 
 # The following expressions match one member of a Dictionary (RFC 9651, "Structured Field Values for

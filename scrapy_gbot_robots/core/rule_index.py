@@ -1,4 +1,4 @@
-"""Find the rule that decides for a path with an index, without trying each rule.
+"""Find the rule that decides for a path. An index makes it unnecessary to try each rule.
 
 Of the rules that match the path, the rule with the longest pattern decides. If an allow rule and a
 disallow rule are equally long, the allow rule wins (Google's page, "Order of precedence for
@@ -76,10 +76,11 @@ from .urls import path_of
 # pattern itself. The needle is a literal text that every matching path contains.
 Filed = tuple[int, str, str]
 
-# For at most this many stems, one `startswith` call with all stems is faster than a bisection.
+# A stem is a text with which matching paths begin. If there are at most this many stems, one
+# `startswith` call with all of them is faster than a bisection.
 _FEW_STEMS = 40
-# For at most this many needles, searching the path for each needle is faster than looking up the
-# pieces of the path in a dictionary.
+# A needle is a text that matching paths contain. If there are at most this many needles, searching
+# the path for each of them is faster than looking up the pieces of the path in a dictionary.
 _FEW_NEEDLES = 100
 _PIECE = 5  # The number of characters in a piece of a path or a needle.
 # A limit on the product of the number of needles and the number of characters of the path. Above
@@ -227,8 +228,8 @@ class _OneKind:
         self._highest = max((*plain.values(), *wild.values()), default=0)
         # For each piece of five characters, the patterns that are filed under this piece.
         self._by_piece: dict[str, list[Filed]] = {}
-        # This function takes a path. If it returns a false value, `_by_piece` has no pattern for
-        # the path.
+        # If this function returns a false value for a path, no pattern in `_by_piece` matches the
+        # path.
         self._may_hold_a_piece: Callable[[str], object] = bool
         # The wildcard patterns that neither hang on a stem nor are in `_by_piece`. Their needles
         # are searched for one by one.
@@ -309,10 +310,9 @@ class _OneKind:
         return best
 
     def _best_filed(self, path: str, best: int) -> int:
-        """Return the highest precedence of a pattern in `_by_piece` that matches `path`, or `best`.
+        """Return the greater of `best` and the highest precedence of a matching pattern.
 
-        `best` is the highest precedence found so far. It is returned if no pattern has a higher
-        one.
+        Only the patterns in `_by_piece` are tried. `best` is the highest precedence found so far.
         """
         pieces = {path[at : at + _PIECE] for at in range(len(path) - _PIECE + 1)}
         crowds = [self._by_piece[piece] for piece in self._by_piece.keys() & pieces]
@@ -324,11 +324,10 @@ class _OneKind:
 
 
 def _best_of(filed: Sequence[Filed], path: str, best: int) -> int:
-    """Return the highest precedence of a pattern in `filed` that matches `path`, or `best`.
+    """Return the greater of `best` and the highest precedence of a matching pattern in `filed`.
 
     `filed` may contain thousands of patterns. They are sorted by precedence, with the highest at
-    the beginning. `best` is the highest precedence found so far, or `NO_RULE`. It is returned if no
-    pattern has a higher one.
+    the beginning. `best` is the highest precedence found so far, or `NO_RULE`.
     """
     candidates: Iterable[Filed] = filed
     if len(filed) * len(path) > _MUCH_WORK:

@@ -57,15 +57,15 @@ _BYTES_PER_CONTENT_LINE = 150  # The memory for a `Content-` line, without its t
 _TRIES = 25
 _ORDINARY_PATH = 80  # A path with 80 characters or more is counted as several tries.
 _PATHS_IN_A_TRY = 8  # Judging eight paths at once takes about as long as one try.
-# If all patterns together have at most this many characters, splitting their text takes less than a
-# tenth of a millisecond.
+# If `Patterns.text` has at most this many characters, splitting it takes less than a tenth of a
+# millisecond.
 _SPLIT_AGAIN_CHARS = 10_000
 _FEW_TRIES = 3  # Most hosts have at most this many URLs in a broad crawl.
 _MANY_RULES = 1_500  # Trying this many rules, or building an index of them, takes milliseconds.
 
-# A call of `allowed`, `verdict` or `preferences_of` is called a question. A question is long if it
-# may take more than `_LONG_NS` nanoseconds. The function `takes_long` estimates this time from the
-# following measured numbers.
+# The function `takes_long` estimates how many nanoseconds a call of `allowed`, `verdict` or
+# `preferences_of` takes. If the estimate is greater than `_LONG_NS`, the call takes long. The
+# following numbers of nanoseconds were measured.
 _LONG_NS = 5_000_000
 _NS_OF_CHAR = 50  # Each character of a pattern takes this time, even for a short path.
 _NS_OF_COMPARISON = 0.25  # Comparing two characters takes this time.
