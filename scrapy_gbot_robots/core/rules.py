@@ -347,9 +347,9 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
 
 
 def _quick_chars(rules: Rules) -> tuple[Index | None, float]:
-    """Return the current index, and the greatest number of characters of a URL judged quickly.
+    """Return the current index, and a limit on the length of a URL in characters.
 
-    For a longer URL, `takes_long` is True. The number is negative if even the shortest URL may take
+    For a longer URL, `takes_long` is True. The limit is negative if even the shortest URL may take
     long. It is valid only for this index.
     """
     index = rules._index  # noqa: SLF001

@@ -142,8 +142,8 @@ def disallowed_of_a_site(rules: Rules, paths: Collection[str]) -> set[str]:
     """Return the paths among `paths` that are disallowed.
 
     A path may be sent in several forms. It is returned if at least one form is disallowed. Each
-    path is the part of a URL from the first slash after the authority on, as written. This function
-    is faster than calling `allowed_in_all_forms` with each URL.
+    path is a URL without its scheme and authority, as written. This function is faster than calling
+    `allowed_in_all_forms` with each URL.
     """
     odd: list[str] = []
     if not _have_one_form(paths):
