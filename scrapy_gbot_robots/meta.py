@@ -25,8 +25,8 @@ is none. `fetched` is the time at which it was fetched, in ISO 8601. `status` is
 the last response to a request for it. `line` is the line of the rule that decided, and `group` is
 the group that the crawl obeys. `override` is the key of the override that decided, or None.
 
-A browser or a download handler may follow a redirect by itself. The page then comes from a URL that
-was not checked. In this case `judged` is False, and the values above are None.
+A browser, a renderer or a download handler may follow a redirect by itself. The page then comes
+from a URL that was not checked. In this case `judged` is False, and the values above are None.
 
 With `GBOT_ROBOTS_PURPOSES`, `preferences` is the same dict as in "gbot_robots_preferences".
 """

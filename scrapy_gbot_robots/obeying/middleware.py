@@ -35,6 +35,7 @@ from ..engine import (
     downloader_middleware,
     is_bypassed,
     is_for_one_page,
+    is_http_of_scrapy,
     refuse_as_add_on,
     several_of,
     warn_of_missing_parts,
@@ -314,7 +315,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
         Raises:
             ForbiddenByRobotsTxt: a header of the page refuses a purpose in GBOT_ROBOTS_PURPOSES,
-                and GBOT_ROBOTS_PURPOSES_ACTION is "refuse".
+                and GBOT_ROBOTS_PURPOSES_ACTION is "refuse". If a middleware has changed the URL of
+                the response, the robots.txt of the new URL may refuse it, too.
         """
         self._clear_marks(request)
         if response.url != request.url:
@@ -364,11 +366,16 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             request.meta[JUDGED_AS] = name
 
     def _look_at_other_url(self, request: Request, response: Response) -> None:
-        """Count a page that came from a URL that was not checked against a robots.txt.
+        """Look at a response whose URL is not the URL of its request.
 
-        For example, a browser follows a redirect without a new request, so this middleware does not
-        see the second URL. The provenance of the page then shows that the page was not checked. The
-        log warns only of the first page like this.
+        There are two cases:
+
+        1. A browser, or a download handler of another package, may follow a redirect by itself, so
+           this middleware does not see the second URL. The page is counted.
+        2. Otherwise a downloader middleware has changed the URL, or has made the response. For
+           example, it replaces the request for a page by one to a renderer. Or it is Scrapy's HTTP
+           cache, in which a page may have its parameters in another order. The page is counted only
+           if the robots.txt in memory does not allow it.
         """
         # Another middleware may have sent a request of its own in place of `request`. If this
         # middleware has seen that request, the URL was checked.
@@ -380,20 +387,67 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             return
         if origin_of_robots_txt(request.url) is not None:
             return  # A robots.txt may redirect to any URL.
-        self.crawler.stats.inc_value("gbot_robots/responses/unjudged")
+        where = "inside the browser or download handler"
+        other_proof = None
+        # Scrapy's own handlers follow no redirects, and the HTTP cache uses no handler.
+        if "cached" in response.flags or is_http_of_scrapy(self.crawler, request):
+            where = "in a downloader middleware"
+            other_proof = self._proof_of_other_url(request, response)
+        if other_proof is None:
+            self._count_unjudged(request, response, where)
         if proof is not None:
-            asked.meta[PROVENANCE] = dict.fromkeys(proof) | {"judged": False}
+            asked.meta[PROVENANCE] = other_proof or dict.fromkeys(proof) | {"judged": False}
+
+    def _count_unjudged(self, request: Request, response: Response, where: str) -> None:
+        """Count a page that came from a URL that was not checked against a robots.txt.
+
+        The log warns only of the first page like this.
+
+        Args:
+            request: the request.
+            response: the response. Its URL is not the URL of `request`.
+            where: where the URL has changed. This is a part of the warning.
+        """
+        self.crawler.stats.inc_value("gbot_robots/responses/unjudged")
         if self._preferences is not None:
             self._preferences.forget(request)
         if not self._has_warned_of_other_url:
             self._has_warned_of_other_url = True
             logger.warning(
-                "%s led to %s inside the browser or download handler, so the second URL was not "
-                "checked against a robots.txt. The stat gbot_robots/responses/unjudged counts "
-                "these pages",
+                "%s led to %s %s, so the second URL was not checked against a robots.txt. The stat "
+                "gbot_robots/responses/unjudged counts these pages",
                 shown(request.url),
                 shown(response.url),
+                where,
             )
+
+    def _proof_of_other_url(self, request: Request, response: Response) -> dict[str, Any] | None:
+        """Return the provenance of a response that has another URL than its request.
+
+        Return None if memory has no robots.txt for this URL, or one that does not allow it.
+
+        Raises:
+            ForbiddenByRobotsTxt: the robots.txt refuses a purpose in GBOT_ROBOTS_PURPOSES, and
+                GBOT_ROBOTS_PURPOSES_ACTION is "refuse".
+        """
+        user_agent = self.identity.user_agent(request)
+        try:
+            origin = origin_of(Request(response.url))
+        except ValueError:
+            return None
+        answer = self._lookup.good_answer(origin, user_agent)
+        if answer is None:
+            return None
+        verdict, preferences = self._opinion(answer, response.url, user_agent)
+        if not verdict.allowed:
+            return None
+        if answer.override is not None:
+            verdict = answer.override.named(verdict)
+        if self._preferences is not None:
+            refusal = self._preferences.before(request, preferences)
+            if refusal is not None:
+                raise self._forbidden(request, refusal, answer)
+        return _provenance(answer, verdict)
 
     async def _known_robots_txt(self, request: Request, answer: CachedAnswer) -> Response | None:
         """Return a response to `request`, which is for a robots.txt, without sending the request.

@@ -4,7 +4,9 @@ import logging
 from datetime import datetime, timezone
 from hashlib import sha256
 from inspect import iscoroutinefunction
+from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 from scrapy import Request
@@ -195,3 +197,73 @@ async def test_page_of_a_middlewares_own_request_has_the_proof_of_that_request()
     assert page.url == site.url("/yes")
     assert page.meta["gbot_robots"]["line"] == 2
     assert STAT not in stats(crawler)
+
+
+class Rendering:
+    """Replaces each request by one to a renderer, and puts the URL of the page into the response."""
+
+    renderer: Site
+    # The renderer follows redirects by itself. For each requested path, the path of the page.
+    leads_to: dict[str, str]
+
+    def process_request(self, request: Request, spider: Any = None) -> Request | None:
+        if "page" in request.meta or "dont_obey_robotstxt" in request.meta:
+            return None
+        path = urlsplit(request.url).path
+        page = urljoin(request.url, self.leads_to.get(path, path))
+        rendered = self.renderer.url(f"/render?{path}")
+        meta = {**request.meta, "page": page}
+        return request.replace(url=rendered, meta=meta, dont_filter=True)
+
+    def process_response(
+        self, request: Request, response: Response, spider: Any = None
+    ) -> Response:
+        return response.replace(url=request.meta.get("page", request.url))
+
+
+@in_reactor
+async def test_page_of_a_renderer_has_the_proof_of_its_own_url(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stated = RULES + b"content-signal: ai-train=no\n"
+    with Site({"/robots.txt": stated, "*": b"ok"}) as site, Site({"*": b"ok"}) as renderer:
+        monkeypatch.setattr(Rendering, "renderer", renderer, raising=False)
+        monkeypatch.setattr(Rendering, "leads_to", {"/moved": "/no"}, raising=False)
+        exempt = {renderer.url("").rstrip("/"): {"rules": "ignore", "reason": "our renderer"}}
+        own = {
+            **ON,
+            "GBOT_ROBOTS_PURPOSES": ["train-ai"],
+            "GBOT_ROBOTS_OVERRIDES": exempt,
+            "DOWNLOADER_MIDDLEWARES": {Rendering: 725},
+        }
+        crawler = await crawl(Pages, own, urls=[site.url("/yes")])
+        assert not [each for each in caplog.records if " led to " in each.msg]
+        assert STAT not in stats(crawler)
+        proof = pages(crawler).crawled[site.url("/yes")].meta["gbot_robots"]
+        digest = sha256(stated).hexdigest()
+        assert (proof["robots"], proof["line"], proof["judged"]) == (digest, 2, True)
+        assert proof["preferences"]["train-ai"] == "refused"
+
+        crawler = await crawl(Pages, own, urls=[site.url("/moved")])
+    assert pages(crawler).crawled[site.url("/no")].meta["gbot_robots"]["judged"] is False
+    assert stats(crawler)[STAT] == 1
+    (text,) = [each.getMessage() for each in caplog.records if " led to " in each.msg]
+    assert "in a downloader middleware, so the second URL was not checked" in text
+
+
+@in_reactor
+async def test_page_of_the_http_cache_is_judged_by_the_url_it_had_then(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    own = {**ON, "HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        await crawl(Pages, own, urls=[site.url("/yes?a=1&b=2")])
+        # To Scrapy's cache, this is the same page, and the response has the URL of the first run.
+        crawler = await crawl(Pages, own, urls=[site.url("/yes?b=2&a=1")])
+        assert "/yes?b=2&a=1" not in site.paths()
+    (page,) = pages(crawler).crawled.values()
+    assert page.url == site.url("/yes?a=1&b=2")
+    proof = page.meta["gbot_robots"]
+    assert (proof["robots"], proof["line"], proof["judged"]) == (DIGEST, 2, True)
+    assert STAT not in stats(crawler)
+    assert not [each for each in caplog.records if " led to " in each.msg]
