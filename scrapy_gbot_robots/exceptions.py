@@ -18,9 +18,9 @@ class ForbiddenByRobotsTxt(IgnoreRequest):
         origin: the `Origin` whose robots.txt decided; None if no robots.txt decided.
         state: the `State` of this origin: full allow (every URL is allowed), full disallow (no URL
             is allowed) or rules (the rules of its robots.txt decide); None if it is not known.
-        cause: the reason why the robots.txt could not be fetched, if its host does not resolve,
-            refuses connections or does not answer in time; otherwise None. It is the exception that
-            Scrapy raises for a page in the same case, such as CannotResolveHostError.
+        cause: an exception such as CannotResolveHostError, if the host of the robots.txt does not
+            resolve, refuses connections or does not answer in time; otherwise None. Scrapy raises
+            the same exception for a page in this case.
         unreachable: True if the request is forbidden only because the robots.txt is unreachable. If
             so, the site may allow the request when it answers again.
     """

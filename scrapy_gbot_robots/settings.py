@@ -518,9 +518,9 @@ _NEEDS = {
     "redis_client": _Need("storage", ("memory", "sqlite"), '"redis"'),
     "redis_url": _Need("storage", ("memory", "sqlite"), '"redis"'),
     "sqlite_path": _Need("storage", ("memory", "redis"), '"sqlite"'),
-    # With GBOT_ROBOTS_UNREACHABLE = "allow", a crawl need not wait for an unreachable robots.txt,
-    # because all URLs are allowed. There is one exception: with GBOT_ROBOTS_ACCESS_DENIED =
-    # "disallow", the server may have denied access to its robots.txt before.
+    # With GBOT_ROBOTS_UNREACHABLE = "allow", a crawl does not wait for an unreachable robots.txt,
+    # because all URLs are allowed. There is one exception: no URL is allowed if the server denied
+    # access to its robots.txt before, and GBOT_ROBOTS_ACCESS_DENIED is "disallow".
     "unreachable_wait_secs": _Need(
         "unreachable", ("allow",), '"google"', unless=("access_denied", "disallow")
     ),

@@ -133,8 +133,8 @@ def _wall_like(headers: Mapping[str, str], body: bytes) -> str:
 
 def _has_lines_for_crawlers(body: bytes) -> bool:
     """Return whether `body` contains a user-agent or a sitemap line."""
-    # A line may begin in one step and end in the next step. So each step goes on by the greatest
-    # length of a line.
+    # A line may begin in one step and end in the next step. So each step also reads the next bytes,
+    # up to the greatest length of a line.
     return any(
         _LINE_OF_A_FILE.search(body, start, start + _STEP_BYTES + MAX_LINE_BYTES)
         for start in range(0, len(body), _STEP_BYTES)

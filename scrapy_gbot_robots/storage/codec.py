@@ -8,8 +8,8 @@ an attacker. For bytes that are not an entry of this version, `decode` returns N
 exception. It uses a bounded amount of memory.
 
 The bytes begin with `VERSION`, which must change whenever a field is added to `Copy` or `Outage`.
-The bytes after it are compressed with zlib. They contain one line of JSON in ASCII, and then the
-body of the robots.txt:
+The bytes after `VERSION` are compressed with zlib. After decompression, they are one line of JSON
+in ASCII, and then the body of the robots.txt:
 
     {"copy": {...}, "outage": null}\n
     disallow:
