@@ -163,7 +163,7 @@ class CrawlEvents:
 
         Args:
             answer: the new answer.
-            before: the answer that it replaces; None if the crawl had no answer for the origin.
+            before: the previous answer; None if the crawl had no answer for the origin.
             copy: the `Copy` on which the new answer is based; None if there is none.
             robotstxt: the parsed content of `copy`; None if it was not parsed.
             request: the request that needed the answer.

@@ -84,7 +84,7 @@ class PendingLookup:
     # waits for the answer, because the look-up only refreshes an answer that can still be used.
     then: Callable[[CachedAnswer | None], object] | None = None
     answer: CachedAnswer | None = None  # None until the look-up ends, or if it is cancelled
-    # Whether another process has the lease now, so that this look-up waits for its fetch.
+    # Whether this look-up waits because another process is fetching the robots.txt.
     is_fetched_elsewhere: bool = False
 
 
@@ -147,17 +147,17 @@ class Lookup:
         tell_of_others(self._overrides, user_agent)
 
     def last_answer(self, origin: Origin) -> CachedAnswer | None:
-        """Return the answer for `origin` in memory, even if it is out of date, or None."""
+        """Return the answer for `origin` in memory, even an old one; None if there is none."""
         return self._cache.get(origin)
 
     def take_answer(
         self, origin: Origin, user_agent: UserAgent, request: Request
     ) -> CachedAnswer | None:
-        """Return the answer for `request` that is in memory, or None, as `good_answer` does.
+        """Return the result of `good_answer` for `request`.
 
         If the answer is old enough to be refreshed, this method also starts a look-up. A stat
-        counts the answers from memory. It does not count an answer that disallows everything
-        because the robots.txt is unreachable.
+        counts the answers from memory, except answers that disallow everything because the
+        robots.txt is unreachable.
         """
         answer = self.good_answer(origin, user_agent)
         if answer is None:

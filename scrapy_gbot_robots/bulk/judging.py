@@ -59,8 +59,8 @@ class BulkError(ValueError):
 
 # Either one `Decision` for all URLs, or a mapping with a `Decision` for each origin.
 Decisions: TypeAlias = Decision | Mapping[Origin, Decision]
-# A response to the request for a robots.txt. It is a pair of a status and a body. If it is only a
-# body, the status is 200. It is None if no response came.
+# A response to the request for a robots.txt. It is a pair of a status and a body, or only a body if
+# the status is 200, or None if no response came.
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
 # The type of the basis of a site, which is either the text of its robots.txt, or one answer for all
 # its URLs. `Judge.judged` judges all sites with the same basis together.

@@ -20,8 +20,8 @@ arranged in the same way as the disallow rules. They are searched only if a disa
 and an allow rule may have a higher precedence.
 
 1. A rule without a wildcard is a *stem*. The rule matches a path that begins with the stem. The
-   stems are sorted, and one bisection finds the last stem that does not come after the path. The
-   only stems with which the path can begin are this stem and its prefixes. So each stem has a link
+   stems are sorted, and one bisection finds the place of the path among them. The path can begin
+   only with the stem before this place, and with the prefixes of this stem. So each stem has a link
    to its longest prefix among the stems. Each stem also stores the highest precedence of the rules
    along its chain of links.
 2. A wildcard pattern with a long text before its first star *hangs* on that text as a stem. The
@@ -348,9 +348,9 @@ def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
     yields every pattern that matches, and only a few patterns that do not match.
 
     The segments after the first star are checked from the last one to the first one. Each segment
-    must leave enough space for the segments after it. To find a segment, a bisection finds the
-    suffixes of the path that begin with it. Suffixes and segments are cut to `_SUFFIX` characters.
-    Several cut suffixes may be equal, and are then counted as one suffix. There are three cases:
+    must leave enough space for the segments after it. The suffixes of the path are sorted, so a
+    bisection finds the suffixes that begin with a segment. Suffixes and segments are cut to
+    `_SUFFIX` characters, and equal suffixes are stored only once. There are three cases:
 
     1. No suffix begins with the segment. The pattern does not match.
     2. Exactly one suffix begins with the segment. If the path contains this suffix several times,

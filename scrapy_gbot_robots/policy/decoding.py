@@ -34,9 +34,9 @@ _FED = 8_192
 _PIECE = 65_536
 _MOST_CODINGS = 2
 # If a body has two codings, `_bounded` limits the bytes and pieces that the outer decoder yields.
-# The limits grow with the allowed size of a robots.txt, and these two numbers are added to them.
-# The numbers are large, because the inner decoder may read many bytes before it yields the first
-# one. A zstd decoder, for example, reads up to 128 KiB.
+# Each limit consists of one of the next two numbers, and of a part that grows with the allowed size
+# of a robots.txt. The two numbers are large, because the inner decoder may read many bytes before
+# it yields the first one. A zstd decoder, for example, reads up to 128 KiB.
 _OUTER_BYTES = 2**21
 _MOST_PIECES = 1_000
 # The values of zlib's parameter `wbits` that select the format of the compressed data.

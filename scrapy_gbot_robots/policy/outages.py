@@ -115,7 +115,7 @@ class Outage:
     retry_at: float  # The time at which the next fetch is due.
     # The kind of the last failure; None if the server sent a response, such as a 503.
     failure: Failure | None = None
-    alike: int = 1  # The number of failures of this kind in a row, including the last failure.
+    alike: int = 1  # The number of failures of the same kind in a row, up to the last one.
     failed_at: float = 0.0  # The time of the last failure; 0.0 if it is not known.
     redirected_to: str = ""  # The URL to which the last fetch was redirected; "" if it was not.
 
@@ -282,7 +282,7 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
     if outcome.failure is before.failure:
         alike = before.alike
     # If this fetch found no server, the next fetch will probably put no load on a server, so the
-    # wait may be short. So earlier failures of other kinds, such as a 503, are not counted.
+    # wait may be short. Therefore earlier failures of other kinds, such as a 503, are not counted.
     tries = before.failures
     if outcome.failure in NO_SERVER:
         tries = alike
