@@ -1,8 +1,8 @@
 """Run `scrapy robots audit --urls FILE`, which judges millions of URLs in constant memory.
 
-All URLs are judged by one robots.txt, or each URL is judged by the robots.txt of its own host. With
-two versions of a robots.txt (`--diff`), the output contains only the URLs that the versions judge
-differently.
+By default, each URL is judged by the robots.txt of its own host. With `--robots`, all URLs are
+judged by one robots.txt. With `--diff`, all URLs are judged by two versions of a robots.txt, and
+the output contains only the URLs that the two versions judge differently.
 
 The package `bulk` reads the list of URLs, and judges them. This module defines the options, and
 writes the output, which consists of a row for each URL and a summary.
@@ -221,7 +221,7 @@ class _Audit:
         # The number of URLs for each combination of an answer, the name of a crawler, and the
         # reason for the answer, such as a rule.
         self._rules: Tally[tuple[int, str, str]] = Tally()
-        # A sitemap that is not allowed for two crawlers is counted twice.
+        # If a sitemap is not allowed for two crawlers, it is counted twice.
         self._forbidden_sitemaps = 0
         self._sitemap_rows: list[list[str]] = []
         self.has_disallowed = False
@@ -381,9 +381,8 @@ class _Audit:
         """Write a row of the list with its answers, as CSV or JSON.
 
         Raises:
-            BulkError: the output would lose a key of the row. Either CSV has no column for this
-                key, or a crawler has the same name, so that its answer would replace the value of
-                this key in the JSON.
+            BulkError: the output would lose a key of the row. In CSV, the key has no column. In
+                JSON, the key is the name of a crawler, so the answer would replace the value.
         """
         form, names = self._options.format, self._urls.names
         if form == "csv":  # CSV has columns only for the keys of the first row.

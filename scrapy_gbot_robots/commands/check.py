@@ -106,7 +106,7 @@ class Check(NamedTuple):
 
     @property
     def group_line(self) -> int | None:
-        """The line number of the user-agent line that applies to the crawler; None if none does."""
+        """The number of the user-agent line that applies to the crawler; None if there is none."""
         return group_line(self.robotstxt, self.verdict)
 
     @property

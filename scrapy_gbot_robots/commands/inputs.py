@@ -1,4 +1,4 @@
-"""Read the input of sub-commands: shared options, URLs, hosts, files and versions.
+"""Read the input of sub-commands: shared options, URLs, hosts, and versions of a robots.txt.
 
 A version is a robots.txt in a file, or the robots.txt of a site.
 """
@@ -41,8 +41,8 @@ def typed(text: str) -> str:
     """Decode a URL or a host on the command line as UTF-8, and return it.
 
     In the C locale, Python decodes each non-ASCII byte in an argument as a lone surrogate, which
-    no rule would match. Therefore the bytes of `text` are decoded again in any locale. If they are
-    not UTF-8, the non-ASCII bytes are percent-encoded.
+    no rule would match. Therefore the bytes of `text` are decoded again, whatever the locale is. If
+    they are not UTF-8, the non-ASCII bytes are percent-encoded.
     """
     return as_text(os.fsencode(text))
 

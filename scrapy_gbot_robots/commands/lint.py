@@ -29,12 +29,11 @@ _STYLES = {ERROR: "bad", WARNING: "warning", NOTE: "faint"}
 _PAGE = "https://scrapy-gbot-robots.readthedocs.io/lint/"
 _TRY = "https://scrapy-gbot-robots.readthedocs.io/try/"
 # The keys are the words that the option `--fail-on` accepts: the IDs of the kinds of finding, and
-# the levels. Each value lists the names of the kinds that the word stands for. A level stands for
-# its own kinds and the kinds of worse levels: "warning" stands for all warnings and errors.
+# the levels. Each value lists the names of the kinds that the word stands for. A level also stands
+# for worse levels: "warning" stands for all warnings and errors.
 _TO_FAIL_ON: dict[str, list[str]] = {}
-# The option `--ignore` accepts the same words. But here, a level stands for its own kinds and the
-# kinds of milder levels. For example, "warning" stands for warnings and notes, so errors stay in
-# the output.
+# The option `--ignore` accepts the same words. But here, a level also stands for milder levels:
+# "warning" stands for all warnings and notes, so errors stay in the output.
 _TO_IGNORE: dict[str, list[str]] = {}
 for _index, _level in enumerate(LEVELS):
     _worse, _milder = LEVELS[: _index + 1], LEVELS[_index:]

@@ -19,10 +19,10 @@ from ..core.urls import shown
 # ("allowed", "good").
 Part: TypeAlias = "str | tuple[str, str]"
 
-# For each style, its ECMA-48 code, which sets the colour or weight of text on a terminal. The words
-# of the output contain the same information as the colours.
+# The parameters of the escape codes (ECMA-48) that set the colour or weight of text on a terminal.
+# The words of the output contain the same information as the colours.
 _STYLES = {"good": "32", "bad": "1;31", "warning": "33", "faint": "2", "strong": "1"}
-_CLEAR = "\r\x1b[K"  # These codes go to the beginning of the line, and erase the line.
+_CLEAR = "\r\x1b[K"  # This text moves the cursor to the beginning of the line, and erases the line.
 _GAP = "  "
 _LONGEST = 160  # At most this many characters of a line of a robots.txt are shown.
 
@@ -68,7 +68,7 @@ class Terminal:
         self.columns = 0  # The width of a terminal; 0 if the stream is not a terminal.
         if stream.isatty():
             self.columns = shutil.get_terminal_size().columns
-        # The old console of Windows does not interpret the codes of styles.
+        # The old console of Windows does not interpret escape codes.
         is_old = os.name == "nt" and "WT_SESSION" not in os.environ
         is_dumb = is_old or os.environ.get("TERM") == "dumb"
         self._obeys_codes = self.columns > 0 and not is_dumb

@@ -1,7 +1,7 @@
-"""Read the URLs that `audit` judges from a sitemap, or from all sitemaps in a sitemap index.
+"""Read a sitemap, or all sitemaps of a sitemap index. `audit` then judges the URLs.
 
-The first sitemap is a file or a URL. If it is a file, the sitemaps that it lists may be files in
-the same folder, as in the output of a site generator. For example, if it lists
+The user names a sitemap by a path or a URL. If it is a file and lists further sitemaps, these may
+be files in the same folder, as in the output of a site generator. For example, if the file lists
 `https://a.example/maps/1.xml`, the file `maps/1.xml` in this folder is read. If this file does not
 exist, the file `1.xml` is read. If neither file exists, the sitemap is fetched, which needs Scrapy.
 The limits of a crawl apply to each sitemap.
@@ -21,7 +21,7 @@ from ..sitemaps.reader import MAX_BYTES, SitemapReader
 from .ending import CommandError, interruptible
 from .world import RobotsFiles, SitemapSkipped
 
-# At most this many sitemaps are read. One sitemap index may list the same number of sitemaps.
+# At most this many sitemaps are read. It is also the limit of sitemaps.org for one sitemap index.
 MOST_SITEMAPS = 50_000
 _ROWS = 2_000  # At most this many URLs are judged at a time.
 _HEAD = 512  # The beginning of gzip data or markup is looked for in this many bytes.
@@ -31,7 +31,7 @@ _LISTS = (".csv", ".jsonl")
 
 
 def is_sitemap(name: str, file: Any) -> bool:
-    """Return whether an open file is a sitemap (gzip or markup) and not a list of URLs."""
+    """Return whether an open file is a sitemap (markup or gzip data) and not a list of URLs."""
     if name.lower().endswith(_LISTS):
         return False
     try:
@@ -90,7 +90,7 @@ class SitemapList:
         self._waiting = deque([first])
         # The URLs of all sitemaps that were found. A sitemap that is listed twice is read once.
         self._met = {name}
-        # The files that were found by the last part of a URL alone. Each value is the whole URL.
+        # The files that were found by the last part of a URL alone, each with the whole URL.
         self._urls_of_files: dict[Path, str] = {}
 
     @property

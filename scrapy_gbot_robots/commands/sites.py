@@ -87,7 +87,7 @@ class RobotsState(NamedTuple):
         """Whether the server denied access to the robots.txt, or a bot wall sent a page instead.
 
         Status 407 is treated as 401 here, because a server that is not a proxy sends 407 by
-        mistake. `REFUSALS` does not contain 407.
+        mistake.
         """
         copy = self.copy
         return copy.kind is Kind.WALL or copy.status in {*REFUSALS, _PROXY_LOGIN}

@@ -118,4 +118,4 @@ class CrawlDelays:
             for name in _RANDOMNESS:
                 if hasattr(slot, name):
                     setattr(slot, name, 0)  # A random delay could be shorter.
-                    break  # The second name is older, and Scrapy would warn of its use.
+                    break  # Scrapy would warn if the older name were used, too.

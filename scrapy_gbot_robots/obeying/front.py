@@ -54,11 +54,11 @@ from .subject import restore, returned
 
 MOST_HELD = 10_000  # The front takes no more requests while it holds this many.
 # Scrapy's queue on disk may be divided by download slot. The front then takes no more requests if
-# it holds this many requests for each slot in the queue.
+# it holds at least this many requests for every slot in the queue.
 MOST_OF_A_SLOT = 100
 # A request in the room is usable if it can go on now, or probably soon. The front stops taking
-# requests from the scheduler when the room has enough usable requests: USABLE times
-# CONCURRENT_REQUESTS, or LOOK_AHEAD if LOOK_AHEAD is more.
+# requests from the scheduler when the room has enough usable requests. Enough is the greater of
+# LOOK_AHEAD and USABLE times CONCURRENT_REQUESTS.
 USABLE = 2
 # If the scheduler is not Scrapy's, the front takes requests ahead of time until it holds this many.
 # So the robots.txt of the next host is fetched early, even if the crawl downloads few requests at a
@@ -74,11 +74,11 @@ SURPLUS = 3
 # first. While a look-up stays late, the limit doubles each time DOUBLE_SECS have passed.
 DOUBLE_SECS = 0.5
 PULL_SECS = 0.01  # The front searches at most this long for a request that can go on.
-# If the scheduler fails, the front calls it again after this time. Scrapy's engine, too, calls the
-# scheduler at least every five seconds.
+# If the scheduler fails, the front calls it again after this number of seconds. Scrapy's engine,
+# too, calls the scheduler at least every five seconds.
 ASK_AGAIN_SECS = 5.0
 # When the crawl closes, the front gives its requests back to the scheduler. If the scheduler fails,
-# the front goes on with the other requests for this time. The requests that remain are lost.
+# the front stops after this number of seconds, and the remaining requests are lost.
 GIVE_BACK_SECS = 10.0
 
 logger = logging.getLogger(__name__)
@@ -193,7 +193,7 @@ class Front:
         room.download_slots.are_apart = issubclass(queue, DownloaderAwarePriorityQueue)
         try:
             kinds = memory_queues(self)
-            # A subclass of Scrapy's scheduler with its own `next_request` may not use the queue.
+            # A subclass of Scrapy's scheduler may override `next_request`, and never use the queue.
             asks_its_queue = self._theirs.next_request.__func__ is Scheduler.next_request
             if kinds is not None and asks_its_queue:
                 scheduler.mqs = RoomAsQueue(room, *kinds)

@@ -233,8 +233,8 @@ class CrawlerIdentity:
     def name_of(self, request: Request) -> str:
         """Return the header or product token that names the user agent of `request`.
 
-        If `note` has stored a header or token, return that. Otherwise return the User-Agent header
-        of the request. If the request has no such header, return the one that Scrapy will give it.
+        If `note` has stored a header or token, return it. Otherwise return the User-Agent header of
+        the request. If the request has none, return the header that Scrapy will give it.
         """
         name = request.meta.get(JUDGED_AS)
         if name is not None:

@@ -1,8 +1,9 @@
-"""The lines in which requests wait, and the order in which the lines have their turns.
+"""The lines in which requests wait, and the order in which requests leave the lines.
 
 The requests of a crawl wait for their robots.txt in the *room* (room.py). In the room, an origin
 and its requests are a *site*. The requests of a site that use the same download slot of Scrapy are
-a *line*. A line is *ready* if its first request may go on.
+a *line*, which is a heap with the most urgent request first. A line is *ready* if its first request
+may go on.
 
 To choose the next request, `ReadyLines.take` first chooses a slot: the one with the fewest requests
 that are being downloaded, or are on their way to the downloader. Busy slots and slots without a
@@ -34,12 +35,13 @@ from ..engine import DownloadSlots, in_progress
 from ..fetching.fetcher import Way
 from ..meta import SITEMAP
 
-# A download slot with a delay gets only as many requests as the slot can send in this time.
+# If a download slot has a delay, it gets at most the requests that it can send in this number of
+# seconds. For example, it gets 4 requests if the delay is 0.25 seconds.
 AHEAD_SECS = 1.0
 NEVER = float("inf")
 _MOST_LOOKED_AT = 1000  # At most this many slots are compared to find one request.
-# If a request for a robots.txt has failed, the next one may use another proxy. To find this proxy,
-# about this many of the waiting requests are compared.
+# If a fetch of a robots.txt has failed, the next fetch may use the proxy of a different request.
+# About this many of the waiting requests are compared to choose the proxy.
 _MOST_COMPARED = 64
 _MOST_WAYS = 64  # At most this many items are in `Site.failed_ways`.
 _T = TypeVar("_T")
@@ -48,7 +50,7 @@ _T = TypeVar("_T")
 class QueuedRequest(NamedTuple):
     """A request in a line. The smallest of these tuples goes first."""
 
-    rank: int  # the negated priority
+    rank: int  # the negated priority, so the most urgent request has the smallest rank
     # Whether this is a start request. If start requests have no queue of their own, it is False
     # for all requests.
     is_start: bool
@@ -121,11 +123,11 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
 
     origin: Origin | None
     answer: CachedAnswer | None = None  # The last answer that the room took. It may be out of date.
-    # Requests with numbers below this number were waiting when `answer` came.
+    # Requests whose number is smaller than this one were waiting when `answer` came.
     waited_before: int = 0
     # The stage of the look-up. At most one of the next three attributes is set. None or NEVER means
     # that the attribute is not set. Times are on the monotonic clock.
-    queued_rank: int | None = None  # the rank of the site in the queue for look-ups
+    queued_rank: int | None = None  # the rank of its most urgent request, while it is queued
     asked_at: float = NEVER  # when the running look-up began
     due_at: float = NEVER  # when the room will seek an answer again
     # The user agents whose rules the next look-up reads (see `with_needed`).
@@ -242,13 +244,15 @@ class Waiter:
 
 @dataclass(slots=True, eq=False)
 class SiteLine(list[QueuedRequest]):
-    """The requests of one site in one download slot, as a heap. The most urgent one is first."""
+    """A heap of the requests of one site in one download slot, the most urgent request first."""
 
     slot: str
     site: Site
     has_returned: bool  # Whether its requests have come back from the middleware to wait.
-    turn: int = 0  # Lower numbers have their turn earlier. 0 means that the line is not ready.
-    turn_rank: int = 0  # the rank of the first request when the line got its `turn`
+    # The number of the line among the ready lines; 0 if the line is not ready. If two lines are
+    # equally urgent, the line with the lower number goes first.
+    turn: int = 0
+    turn_rank: int = 0  # the rank of the first request at the time when `turn` was set
 
 
 class Sites(dict["Origin | None", Site]):
@@ -298,7 +302,7 @@ class Occupancy:
     def late(self) -> int:
         """How many requests wait for a look-up that has been running for more than a second.
 
-        The requests of unreachable sites do not count, even if the look-up of their site is late.
+        Requests of unreachable sites are not counted, even if the look-up of their site is late.
         """
         return self._by_standing[Standing.LATE]
 
@@ -307,7 +311,7 @@ class Occupancy:
         return self.by_slot.get(slot, 0) - self._sitemaps_by_slot.get(slot, 0)
 
     def add(self, line: SiteLine, request: Request, number: int) -> None:
-        """Count that `request` has come into `line` (`number` is 1) or has left it (-1)."""
+        """Count `request`, which has come into `line` (`number` is 1) or has left it (-1)."""
         self.size += number
         _add(self.by_slot, line.slot, number)
         if SITEMAP in request.meta:
@@ -342,11 +346,12 @@ class Handed(NamedTuple):
     has_returned: bool  # Whether the request has come back to wait (see `goes_back`).
 
     def goes_back(self, origin: Origin) -> bool:
-        """Whether the request goes back to the room if memory has no good answer for `origin`.
+        """Whether the middleware sends the request back to the room, to wait for an answer.
 
-        It does not go back if it was handed out with an answer for `origin`, or if it has gone back
-        before. But if the front has given it back to the user's scheduler since then, it may go
-        back once more.
+        The middleware calls this method if memory has no answer for `origin`, or one that forbids
+        everything for now. The request does not go back if the room handed it out with an answer
+        for `origin`, or if it has gone back before. But if the front has given it back to the
+        user's scheduler after that, it may go back once more.
         """
         if self.answer is not None and self.answer.origin == origin:
             return False
@@ -406,10 +411,10 @@ class ReadyLines:
         return bool(dropped)
 
     def add(self, line: SiteLine) -> None:
-        """Make `line` ready. Its turn comes after the turns of equally urgent lines of its slot.
+        """Make `line` ready. It goes after all ready lines of its slot that are equally urgent.
 
-        If the line has a turn already, and the rank of its first request has not changed, the line
-        keeps this turn.
+        But if the line is ready already, and its first request has the same priority as before, the
+        line keeps its place.
         """
         rank = line[0].rank
         if line.turn and rank == line.turn_rank:
@@ -422,7 +427,9 @@ class ReadyLines:
         heappush(heap, (rank, line.turn, line))
 
     def take(self) -> SiteLine | None:
-        """Take out the ready line whose turn it is, and return it.
+        """Choose the ready line that goes next, as the module's docstring describes, and return it.
+
+        The line is not ready any more.
 
         Return None if there is no ready line, or if all slots of ready lines are busy.
         """
@@ -430,7 +437,7 @@ class ReadyLines:
         fewest = float("inf")
         for _ in range(min(len(self._heaps), _MOST_LOOKED_AT)):
             slot, heap = next(iter(self._heaps.items()))
-            # If a line got another turn later, its older item in the heap is out of date.
+            # If `add` has put a line into the heap again, its older item is out of date.
             while heap and heap[0][1] != heap[0][2].turn:
                 heappop(heap)
             if not heap:

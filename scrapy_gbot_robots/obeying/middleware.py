@@ -99,8 +99,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             self._settings.unreachable_wait_secs,
         )
         self._has_warned_of_other_url = False
-        # Whether `_clear_marks` keeps the name by which a request was judged. `_spider_opened` sets
-        # this.
+        # Whether `_clear_marks` leaves the mark `JUDGED_AS` in the meta of a request.
         self._keeps_name = False
         self._crawl_delays: CrawlDelays | None = None
         if self._settings.crawl_delay:
@@ -245,8 +244,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     ) -> None:
         """Let `request` go on, or forbid it, by a verdict and the preferences of the site.
 
-        If an override has decided, count it in the stats. If the request goes on, and the settings
-        ask for it, apply the crawl-delay of the robots.txt, and store the provenance in the meta.
+        If an override has decided, count it in the stats. If the request goes on, apply the
+        crawl-delay of the robots.txt and store the provenance in the meta, each only if its setting
+        is on.
 
         Args:
             verdict: the verdict of `answer` on the URL of the request.
@@ -336,9 +336,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self._clear_marks(request)
 
     def _end_way(self, request: Request, result: Response | Request | None) -> None:
-        """Remove the plugin's own marks before the spider gets `result`, or the errback `request`.
+        """Remove the plugin's own marks from `request`, before the spider gets `result`.
 
-        If `result` is a new request, it keeps the name by which `request` was judged.
+        If `result` is a new request, the marks stay, because the same user agent applies to it.
         """
         if isinstance(result, Request):
             return
@@ -353,9 +353,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
         Args:
             request: the request.
-            is_at_end: whether all middlewares have got the response. If not, a middleware of the
-                project may change the User-Agent header and retry the request. So if there is such
-                a middleware, the name by which the request was judged is kept until the end.
+            is_at_end: whether all middlewares have got the response. Before that, a middleware of
+                the project may change the User-Agent header and retry the request. So the user
+                agent may have to stay in the meta (`JUDGED_AS`) until the end.
         """
         self.identity.compare(request)
         name = None
@@ -377,8 +377,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
            cache, in which a page may have its parameters in another order. The page is counted only
            if the robots.txt in memory does not allow it.
         """
-        # Another middleware may have sent a request of its own in place of `request`. If this
-        # middleware has seen that request, the URL was checked.
+        # A middleware of the project may have sent a new request in place of `request`. If
+        # `process_request` has checked the new request, the page is not counted.
         asked = response.request or request
         proof = asked.meta.get(PROVENANCE)
         if asked is not request and (proof is None or proof is not request.meta.get(PROVENANCE)):
@@ -526,7 +526,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return error
 
     def _spider_opened(self, spider: Spider) -> None:
-        """Log which storage is used, and mistakes in the settings. Then start the room."""
+        """Log which storage is used, and mistakes in the settings. Then begin the look-ups."""
         self._lookup.storage.report()
         warn_of_missing_parts(self.crawler)
         settings = self.crawler.settings

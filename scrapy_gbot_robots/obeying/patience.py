@@ -8,19 +8,19 @@ answer. The other methods take only answers of unreachable robots.txt files.
 Below, a *wait* is the time in GBOT_ROBOTS_UNREACHABLE_WAIT_SECS, and a *portion* is 64 requests of
 one origin.
 
-* At first, all requests of the origin wait, for at least one wait after the first failure. If the
-  next look-up after that time fails too, a portion is forbidden, and the other requests wait
-  longer. If this look-up cannot begin within two waits of the first failure, a portion is forbidden
-  without a look-up, when one wait has passed. After each later look-up that fails, another portion
-  is forbidden, but at most one in each wait.
+* At first, all requests of the origin wait, until one wait has passed since the first failure. Then
+  the robots.txt is looked up again. If this look-up fails too, a portion is forbidden, and the
+  other requests wait longer. After each later look-up that fails, another portion is forbidden, but
+  at most one in each wait. If the first of these look-ups would be more than one wait late, the
+  first portion is forbidden without it.
 * When the origin has been unreachable for five waits, it is *dead*. All its requests are forbidden.
-* When no server of an origin was found three times in a row, the origin is *gone*. All its requests
-  are forbidden. "No server was found" means that the name of the host did not resolve, or that the
-  connection was refused. Failures in earlier runs count, but the last failure must be in this run.
-  If it was in an earlier run, `Lookup` fetches the file again (`is_to_be_confirmed`).
-* If our own network is down, no server is found for any origin. So if no server at all has answered
-  since the first failure of an origin in this run, the origin is not gone yet. It is gone at the
-  earliest two seconds after this failure, and only when no other origin fails in this way.
+* When three fetches in a row have found no server, the origin is *gone*. All its requests are
+  forbidden. A fetch finds no server if the name of the host does not resolve, or if the connection
+  is refused. Fetches in earlier runs count, but the last one must be in this run. If it was in an
+  earlier run, `Lookup` fetches the file again (`is_to_be_confirmed`).
+* If our own network is down, no fetch finds a server. So if no server at all has answered since the
+  first failure of an origin in this run, the origin is not gone yet. It is gone at the earliest two
+  seconds after this failure, and only when fetches for other origins do not fail in this way.
 
 Example, with a wait of 60 s: https://example.com fails at 0:00, and the crawl has 100 requests for
 it. The next look-up after 1:00 is at 1:05 and fails, so 64 requests are forbidden, and the other 36
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 GIVEN_UP = 64  # the number of requests in a portion
 DEAD_AFTER = 5  # After this many waits, an unreachable origin is dead.
 
-# If no server was found for two origins within this time, and no server at all has answered since
-# their first failures, our own network is probably down. Neither origin is gone then.
+# If fetches for two origins find no server within this number of seconds, and no server at all has
+# answered since their first failures, our own network is probably down. So neither origin is gone.
 _LATELY_SECS = 10.0
 # If no server at all has answered since the first failure of an origin in this run, our own network
-# may be down. So the origin is not gone before this time has passed. After that, the room checks at
-# this interval whether the origin is gone, as long as other origins fail too.
+# may be down. So the origin is not gone for this number of seconds. While other origins fail too,
+# the room then checks at this interval whether the origin is gone.
 _DOUBT_SECS = 2.0
 _SHORTEST_SECS = 0.1  # The room waits at least this long before it looks at an origin again.
 _MOST_PORTIONS = 10_000  # The portions of at most this many origins are in memory.
@@ -55,9 +55,9 @@ _MOST_PORTIONS = 10_000  # The portions of at most this many origins are in memo
 
 @dataclass(slots=True)
 class _Portion:
-    """Up to `GIVEN_UP` requests of an origin that may be forbidden without another wait."""
+    """The limit for the requests of an origin that may be forbidden before the next portion."""
 
-    left: int = 0  # how many of these requests may still be forbidden
+    left: int = 0  # how many requests may still be forbidden
     next_at: float = 0.0  # the earliest time at which the next portion begins
 
 
@@ -83,10 +83,9 @@ class Patience:
     def note(self, answer: CachedAnswer, now: float) -> None:
         """Record a new answer of an origin.
 
-        If the robots.txt is unreachable, a new portion of the origin's requests may be forbidden,
-        unless less than one wait has passed since the last portion began. If the robots.txt is
-        reachable again, the portion is forgotten. If no server was found, this is recorded for
-        `is_gone`.
+        If the robots.txt is unreachable, a new portion begins, unless the last portion began less
+        than one wait ago. If the robots.txt is reachable again, the portion is forgotten. If the
+        fetch has found no server, this is recorded for `is_gone`.
         """
         portion = self._portions[answer.origin]
         if now >= portion.next_at:
@@ -105,7 +104,7 @@ class Patience:
         """Whether the next request that waits for the origin is forbidden.
 
         It is forbidden if the origin is dead or gone. After the first wait, it is also forbidden if
-        the present portion is not used up: fewer than `GIVEN_UP` of its requests were forbidden.
+        fewer than `GIVEN_UP` requests of the present portion were forbidden.
         """
         if self.is_first_wait(answer, now):
             return False
@@ -120,21 +119,21 @@ class Patience:
         self._portions[answer.origin].left -= 1
 
     def is_first_wait(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether all requests of the origin wait, so that none of them is forbidden yet.
+        """Whether all requests of the origin still wait, because none may be forbidden yet.
 
-        After this time, `gives_up` decides which requests are forbidden.
+        When the first wait is over, `gives_up` decides which requests are forbidden.
         """
         return now < self._decided_at(answer) and not self.is_over(answer, now)
 
     def is_over(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether the origin is dead (unreachable for five waits) or gone (without a server).
+        """Whether the origin is dead (unreachable for five waits) or gone (no server is found).
 
         If so, no request waits for its robots.txt any more.
         """
         return now >= self._dead_at(answer) or self.is_gone(answer, now)
 
     def is_gone(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether no server was found for the origin three times, and our network seems to work."""
+        """Whether three fetches in a row found no server, although our network seems to work."""
         if _tries_without_server(answer) < GONE_AFTER:
             return False
         if self.answered_at > answer.since:
@@ -159,8 +158,8 @@ class Patience:
             at = min(at, decided_at)
         if _tries_without_server(answer) >= GONE_AFTER:
             # Either the origin is gone, or our own network is down. `is_gone` may need
-            # `_DOUBT_SECS` to find out which. If other origins fail too, it stays in doubt, and
-            # the room looks again after another `_DOUBT_SECS`.
+            # `_DOUBT_SECS` to find out which. If other origins fail too, it needs longer, so the
+            # room looks again every `_DOUBT_SECS`.
             in_doubt_until = answer.since + _DOUBT_SECS
             if now >= in_doubt_until:
                 in_doubt_until = now + _DOUBT_SECS
@@ -170,8 +169,8 @@ class Patience:
     def _decided_at(self, answer: CachedAnswer) -> float:
         """Return the time from which requests of the origin may be forbidden.
 
-        This is the time of the first look-up after the end of the first wait. If that look-up would
-        come more than another wait later, return the end of the first wait.
+        This is the time of the first look-up after the end of the first wait. But if this look-up
+        is more than one wait after that end, it is the end of the first wait.
         """
         end = answer.since + self._wait_secs
         if answer.monotonic_given_at < end <= answer.monotonic_ask_at <= end + self._wait_secs:

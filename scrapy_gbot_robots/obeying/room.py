@@ -2,7 +2,7 @@
 
     put  --->  line, line, line ...  --->  next
 
-The way of a request:
+A request goes through the room in these steps:
 
 1. `put` adds the request to the line of its site (the requests of one origin) and its download
    slot.
@@ -17,9 +17,9 @@ The way of a request:
    which the room seeks an answer again.
 6. `next` takes the ready line whose turn it is, calls `_may_go` again, and hands out the first
    request of the line, with the answer of its site.
-7. The middleware allows or forbids the request by the answer in memory. If memory has no good
-   answer, or one that forbids everything because the robots.txt is unreachable (`bars_for_now`),
-   the middleware uses the answer that the room handed out with the request.
+7. The middleware allows or forbids the request by the answer in memory. If there is no current
+   answer in memory, or one that forbids everything because the robots.txt is unreachable
+   (`bars_for_now`), the middleware uses the answer that the room handed out with the request.
 8. The room may hand out a request without an answer, although the request needs one. The middleware
    then sends the request back to the room, but only once, with the mark `RETURNED` in its meta. If
    a request has this mark, `put` does not call `is_subject_to_robots` for it.
@@ -82,7 +82,7 @@ from .subject import is_unchecked_sitemap, origin_of, restore
 
 LOOK_SECS = 0.1  # The clock of the room ticks at this interval.
 # An answer may become out of date before all requests that waited for it have gone on. Therefore
-# these requests may use the answer until this time has passed since it came.
+# these requests may use the answer for this number of seconds after it came.
 SERVED_SECS = 600.0
 FEWEST_AT_A_TIME = 16  # At least this many look-ups may run at the same time.
 SLOW_SECS = 4.0  # If a look-up has been late for longer than this, the log names its robots.txt.
@@ -99,7 +99,7 @@ _SLOW_ELSEWHERE = (
     "for example because that process was killed, this process downloads it"
 )
 
-# A heap of sites. An entry has a rank or a time, a number that makes the entry unique, and a site.
+# A heap of tuples. Each contains the rank or time of a site, a unique number, and the site.
 _Heap: TypeAlias = "list[tuple[float, int, Site]]"
 
 logger = logging.getLogger(__name__)
@@ -110,9 +110,9 @@ class Room:
 
     Args:
         crawler: the crawl.
-        lookup: looks up the answers.
-        identity: finds the user agent of a request.
-        is_subject: returns whether a request is subject to a robots.txt.
+        lookup: the object that looks up the answers.
+        identity: the object that finds the user agent of a request.
+        is_subject: a function that returns whether a request is subject to a robots.txt.
         wait_secs: how long requests wait for an unreachable robots.txt, in seconds. With 0 they do
             not wait.
 
@@ -121,7 +121,7 @@ class Room:
             only if both use the same slot. If `download_slots.are_apart` is False, the priorities
             of all requests are compared.
         occupancy: how many requests are in the room.
-        ready: the lines that have a turn, and the requests that were handed out.
+        ready: the lines from which `next` takes requests, and the requests that were handed out.
         in_place: the requests that wait in the downloader.
         project_may_exempt: whether the project's own code may exempt requests, in a subclass of
             this plugin's middleware or in a middleware that comes before it. If so, and if the
@@ -161,13 +161,14 @@ class Room:
         self._most_held_in_place = max(1, concurrent // 4)
         self.keeps_crawl_open = False
 
-        # The sites with a `queued_rank`, the most urgent first, and the sites with a `due_at`, the
-        # earliest first. An entry of `_queued` is out of date if its site has another rank now.
+        # `_queued` contains sites that wait for a look-up, the most urgent site first. `_due`
+        # contains sites for which the room will seek an answer at a certain time (`due_at`). An
+        # item of `_queued` is out of date if the `queued_rank` of its site has changed.
         self._queued: _Heap = []
         self._due: _Heap = []
-        self._numbers = count(1)  # One series of numbers for requests and for entries of heaps.
-        # The sites with an `asked_at`, the earliest first. In the first second of its look-up, a
-        # site is in `_young`, and then in `_late`.
+        self._numbers = count(1)  # One series of numbers for requests and for items of heaps.
+        # The sites whose look-up is running, the oldest look-up first. In the first second of its
+        # look-up, a site is in `_young`, and then in `_late`.
         self._young: dict[Site, None] = {}
         self._late: dict[Site, None] = {}
         # The sites of which no request was handed out since their robots.txt was fetched.
@@ -210,7 +211,7 @@ class Room:
             # The request should wait. But if the project's own code may exempt it, the room hands
             # it out once without an answer, so that this code sees it.
             return self.project_may_exempt and not line.has_returned
-        now = time.time()  # An answer is good until a time in seconds since the epoch.
+        now = time.time()  # Answers are dated in seconds since the epoch.
         if answer.is_good(now):
             return True
         # The absolute value of `order` is the number of the request (`QueuedRequest`).
@@ -250,7 +251,7 @@ class Room:
             user_agent = self._identity.user_agent(request)
             self._need(site, user_agent)
             if site.answer is None and not site.is_sought:
-                # No other request of the site waits. If there is a good answer in memory, this
+                # No other request of the site waits. If there is a current answer in memory, this
                 # request may go on. `_settle` need not be called in this case, because no other
                 # line can become ready, and the standing stays `OPEN`.
                 known = self._lookup.good_answer(origin, user_agent)
@@ -331,7 +332,7 @@ class Room:
         self._need(site, user_agent)
         site.waiters += (waiter,)
         if site.answer is None:
-            # The last answer may be out of date (`_has_answer`).
+            # This answer may be out of date. `_has_answer` decides whether it may be used.
             site.answer = self._lookup.last_answer(origin)
         site.queued_rank = None  # The site need not wait for its turn any more.
         self._settle(site)
@@ -437,9 +438,10 @@ class Room:
     def _waits_in_place(self, waiter: Waiter, site: Site) -> bool:
         """Whether a request in the downloader waits because its robots.txt is unreachable.
 
-        At most a quarter of CONCURRENT_REQUESTS requests wait here for this reason. They wait until
-        the first wait of their origin is over (patience.py). All other requests whose robots.txt is
-        unreachable are forbidden. In a line, requests may wait longer (`_waits_in_line`).
+        The number of requests that wait in the downloader for this reason is at most a quarter of
+        CONCURRENT_REQUESTS. They wait until the first wait of their origin is over (patience.py).
+        All other requests whose robots.txt is unreachable are forbidden. In a line, requests may
+        wait longer (`_waits_in_line`).
         """
         answer = site.answer
         if answer is None or not answer.is_waited_for(waiter.request):

@@ -75,7 +75,7 @@ _MOST_WHY = 2_000
 # values are the words for the fates in the last log line of the spider.
 #
 # The stat `gbot_robots/sitemaps/entries/FATE` contains the number of URLs with this fate. Only the
-# fate "lost" has no stat. The URLs that no stat counts have this fate.
+# fate "lost" has no stat. It is the fate of the URLs that none of these stats counts.
 _FATES = {
     "crawled": "crawled",
     "forbidden": "forbidden",
@@ -102,8 +102,8 @@ class RobotsSitemapSpider(SitemapSpider):
     A subclass has a `name`, and a method `parse` or the attribute `sitemap_rules`.
 
     The class is derived from Scrapy's SitemapSpider. So the attributes `sitemap_rules`,
-    `sitemap_follow` and `sitemap_alternate_links` and the method `sitemap_filter` work as they do
-    there. The sitemaps in `sitemap_urls` are crawled in addition to the sitemaps of the hosts. In
+    `sitemap_follow` and `sitemap_alternate_links` and the method `sitemap_filter` work as in that
+    class. The sitemaps in `sitemap_urls` are crawled in addition to the sitemaps of the hosts. In
     the request for a page, `request.meta[meta.LISTED]` contains the URL of the sitemap that lists
     the page, and the date of the page's last change.
 
@@ -112,8 +112,8 @@ class RobotsSitemapSpider(SitemapSpider):
             `example.org`, as `example.org:8080` or as a URL.
         hosts_file: the path of a file with one host on each line. "#" begins a comment.
         sitemap_scope: the hosts on which pages are crawled. "hosts" means the given hosts, with or
-            without "www.", and their subdomains. "any" means all hosts. The stat
-            `gbot_robots/sitemaps/entries/host` counts the pages that are skipped.
+            without "www.", and their subdomains. "any" means all hosts. Pages on hosts outside the
+            scope are skipped, and `gbot_robots/sitemaps/entries/host` counts them.
         sitemap_guess: the paths to try on a host whose robots.txt lists no sitemap, as a list or a
             text with commas. They are tried in order, until one of them is a sitemap with entries.
             True means `/sitemap.xml`. "common" means seven paths that software often uses.
@@ -211,8 +211,8 @@ class RobotsSitemapSpider(SitemapSpider):
     def _spider_closed(self) -> None:
         """Log one line with the results of the crawl.
 
-        The line contains the number of hosts without a sitemap, and the name of the first of these
-        hosts with the reason. It also contains the number of sitemaps, and the number of URLs for
+        The line contains the number of hosts without a sitemap, the first of these hosts, and the
+        reason why it has none. It also contains the number of sitemaps, and the number of URLs for
         each fate.
         """
         stats = self.crawler.stats.get_stats()
@@ -312,9 +312,9 @@ class RobotsSitemapSpider(SitemapSpider):
         `sitemap_guess`. If the robots.txt means full disallow (no page may be crawled), the host is
         counted as denied. If the server has failed, the host is counted as unreachable.
 
-        If the plugin's middleware has returned the response, the response has the flag `ANSWERED`,
-        and a second flag shows whether the robots.txt means full disallow. If a server has sent the
-        response, the status code shows whether the server has failed.
+        The response may come from the plugin's middleware. It then has the flag `ANSWERED`, and a
+        second flag that shows whether the robots.txt means full disallow. If the response comes
+        from a server, the status code shows whether the server has failed.
         """
         origin = Origin.of(response.url)
         has_failed = response.status in _TROUBLE
@@ -599,8 +599,8 @@ class RobotsSitemapSpider(SitemapSpider):
            Then `start` must not wait for the response.
         2. A request for a sitemap is dropped if the crawl has already requested the same URL, for
            example because two hosts list this URL. Then the sitemap is treated as a sitemap with
-           entries. But if a redirect has led to the URL, the sitemap is treated as one without
-           entries.
+           entries. But if the dropped request follows a redirect, the sitemap is treated as a
+           sitemap without entries.
         3. A request for a page that a sitemap lists is counted as a duplicate.
         """
         engine: Any = self.crawler.engine
@@ -620,8 +620,9 @@ class RobotsSitemapSpider(SitemapSpider):
         """Yield requests for the pages and sitemaps that a file lists, while the file is read.
 
         If the user has written a `sitemap_filter`, it gets all entries of the file, and the spider
-        requests only the entries that the filter yields. Such an entry counts as a sitemap if the
-        last entry that the filter has read from the file is a sitemap; otherwise as a page.
+        requests only the entries that the filter yields. The filter may yield entries of its own.
+        So a yielded entry is treated as a sitemap if the filter has last read a sitemap from the
+        file, and otherwise as a page.
 
         Args:
             reader: the reader of the file.

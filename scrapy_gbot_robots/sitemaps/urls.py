@@ -33,9 +33,9 @@ from ..meta import CHECKED, SITEMAP
 from ..settings import GbotSettings
 from .reader import MOST_URL_CHARS, URL
 
-# The greatest number of sitemap indexes through which a crawl finds a sitemap. For example, there
-# are two if a sitemap index lists a second index, and the second index lists the sitemap. By the
-# rules of sitemaps.org, there is at most one.
+# A crawl reads a sitemap only if at most this many sitemap indexes lead to it. For example, two
+# indexes lead to it if an index lists a second index, and the second index lists the sitemap.
+# sitemaps.org allows only one.
 MOST_LEVELS = 3
 
 # The rules by which a sitemap is skipped. Each value describes a rule for the log. The stat
@@ -276,9 +276,9 @@ class UrlCheck(NamedTuple):
         return whole, url, origin
 
     def _site_of_ordinary(self, text: str) -> Origin | None:
-        """Return the origin of `text` if it is a URL of the usual form, which needs no more checks.
+        """Return the origin of `text` if it is a URL of the usual form; otherwise None.
 
-        For any other text, return None.
+        A URL of the usual form needs no further checks.
         """
         ordinary = _ORDINARY.fullmatch(text)
         if ordinary is None or ordinary[2] not in self.schemes or self.denies_private:
