@@ -249,10 +249,7 @@ class CachedAnswer(Answer):
         return not request.meta.get(PROBE)
 
     def verdict_beside(self, url: str, user_agent: UserAgent, override: Override) -> Verdict:
-        """Return the verdict on `url`, which the robots.txt disallows but `override` may allow.
-
-        `override` allows some paths that the robots.txt disallows.
-        """
+        """Return the verdict on `url`, which the robots.txt disallows but `override` may allow."""
         rules = self._rules[user_agent] if self.state is State.RULES else None
         return agreed(url, self.verdict(url, user_agent), rules, override)
 

@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 # From the following numbers of bytes, `weight_of` estimates the memory for a `Rules` object and its
 # index. The numbers were measured and rounded up.
 _BYTES_WITHOUT_RULES = 600
-_BYTES_EACH = 2_700  # The memory for a `Rules` object that has rules, without the rules.
+_BYTES_EACH = 2_700  # A `Rules` object takes this much memory in addition to its rules.
 _TEXT_COPIES = 3  # The text of a pattern is in memory up to three times.
 _BYTES_PER_RULE = 240
 _BYTES_PER_WILDCARD = 620  # A rule with a wildcard takes this much memory in addition.
-_BYTES_PER_CONTENT_LINE = 150  # The memory for a `Content-` line, without its text.
+_BYTES_PER_CONTENT_LINE = 150  # A `Content-` line takes this much in addition to its text.
 
 # A try is the comparison of one path of ordinary length with all rules of a `Rules` object.
 # Building the index takes as long as 25 tries, so the index is built after 25 tries. In this way,

@@ -35,10 +35,10 @@ DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
 ROBOTS_PATH = "/robots.txt"  # The case of this path matters.
 
 _MAX_HOST = 1_000  # A URL whose host has more characters is rejected.
-# The greatest number of characters in a DNS name. This limit is checked for non-ASCII hosts.
+# A DNS name has at most this many characters.
 _MAX_NAME = 253
-# The greatest number of characters in a label of a DNS name. This limit is checked for non-ASCII
-# hosts, because encoding a label in punycode takes quadratic time.
+# A label of a DNS name has at most this many characters. For a non-ASCII host this limit is checked
+# before the labels are encoded in punycode, because the encoding takes quadratic time.
 _MAX_LABEL = 63
 _MAX_PORT = 65_535
 _PORT_DIGITS = 6  # A port with six significant digits is out of range.
