@@ -25,6 +25,7 @@ from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import maybe_deferred_to_future
+from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import CancelledError, DeferredSemaphore
 from twisted.python.reflect import safe_str
 
@@ -126,6 +127,9 @@ _HEADERS: dict[str, bytes] = {}
 if version_info < (2, 18) and b"zstd" in ACCEPTED_ENCODINGS:
     _HEADERS["Accept-Encoding"] = b"gzip, deflate"
 
+# Scrapy's HttpProxyMiddleware sets this meta key if it has taken the proxy from the environment.
+_SCHEME_PROXY = "_scheme_proxy"
+
 # At most this many warnings of one kind are logged, because a broad crawl would log thousands. The
 # stats count all cases.
 MOST_WARNED = 10
@@ -181,6 +185,15 @@ class Fetcher:
             headers=_HEADERS,
             meta={key: page.meta[key] for key in keys if key in page.meta},
         )
+        # If HttpProxyMiddleware has taken the proxy from the environment variable `http_proxy` or
+        # `https_proxy`, this proxy is only for URLs of that scheme. For a URL of another scheme,
+        # the middleware chooses again.
+        if (
+            _SCHEME_PROXY in page.meta
+            and urlparse_cached(page).scheme != urlparse_cached(robots_request).scheme
+        ):
+            for key in ("proxy", AUTHORISED):
+                robots_request.meta.pop(key, None)
         # Scrapy's HttpProxyMiddleware moves user and password from the meta key `proxy` into a
         # header. If `page` is a redirect or a retry, the middleware has already done so, and the
         # request for the robots.txt needs a copy of the header.

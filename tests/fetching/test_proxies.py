@@ -144,6 +144,35 @@ async def test_robots_txt_of_an_https_site_goes_through_the_tunnel() -> None:
         assert not any("proxy-authorization" in asked.headers for asked in site.asked)
 
 
+@in_reactor
+async def test_proxy_of_the_environment_is_used_for_its_own_scheme_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    far = "far.example"
+    of_http: dict[str, Any] = {
+        "http://near.example/robots.txt": Reply(404),
+        "http://near.example/page": redirect(f"http://{far}/page"),
+        "http://near.example/free": redirect(f"http://{far}/free"),
+        f"http://{far}/robots.txt": redirect(f"https://{far}/robots.txt"),
+        f"http://{far}/free": b"ok",
+    }
+    with (
+        Site({"/robots.txt": RULES}, tls=tls_context()) as site,
+        Proxy(of_http) as plain,
+        Proxy({}) as tunnel,
+    ):
+        tunnel.target = site
+        monkeypatch.setenv("http_proxy", plain.with_credentials())
+        monkeypatch.setenv("https_proxy", tunnel.with_credentials())
+        monkeypatch.setenv("no_proxy", "")
+        urls = [f"http://near.example/{name}" for name in ("page", "free")]
+        crawler = await crawl(Pages, urls=urls)
+        assert set(pages(crawler).crawled) == {f"http://{far}/free"}
+        assert site.paths() == ["/robots.txt"]
+        assert len(tunnel.asked) == 1
+        assert set(plain.paths()) == set(of_http)
+
+
 @pytest.mark.parametrize("scheme", ["http", "https"])
 @in_reactor
 async def test_refusal_of_a_proxy_is_no_answer(
