@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from scrapy_gbot_robots.commands.command import SUBCOMMANDS
+
 from ..support.command import project, run, run_here
 from ..support.documentation import text_of
 from ..support.web import Reply, Site
@@ -49,3 +51,25 @@ def test_examples_print_what_the_pages_show(proxy: str, project: Path) -> None:
         else:
             ended = run(*shlex.split(command), cwd=project, env={"http_proxy": proxy})
         assert _VARIES.sub("", ended.out + ended.err) == _VARIES.sub("", shown), command
+
+
+def test_table_of_sub_commands_lists_every_option(tmp_path: Path) -> None:
+    table = text_of("docs/command.md").partition("| sub-command |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| \[`(\w+)`\]\S+ \| [^|]+ \| ([^|]+) \|$", table, re.MULTILINE)
+    listed = {name: set(re.findall("--[a-z-]+", options)) for name, options in rows}
+    every_sub_command = {"--help", "--set"}
+    other_names = {"--user-agent"}  # of --as
+    assert listed == {
+        name: options_of(name, tmp_path) - every_sub_command - other_names for name in SUBCOMMANDS
+    }
+
+
+def options_of(name: str, cwd: Path) -> set[str]:
+    """The long options in the first words of the lines of a sub-command's help."""
+    lines = run_here(name, "--help", cwd=cwd).out.partition("\noptions:\n")[2].splitlines()
+    return {
+        option
+        for line in lines
+        if line.startswith("  -")
+        for option in re.findall(r"(?<!\S)--[a-z-]+", line.strip().partition("  ")[0])
+    }
