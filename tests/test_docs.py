@@ -370,7 +370,7 @@ def test_workflow_of_a_site_owner_passes_and_fails_for_a_closed_site(tmp_path: P
         (folder / "robots.expected").write_text("allow Googlebot /\n")
         ended = run_block(script, folder, {}, {})
         assert (ended.returncode == 0) is passes, ended.stderr
-    found = re.match(pattern["regexp"], ended.stdout.splitlines()[1])
+    found = re.match(pattern["regexp"], ended.stdout.splitlines()[0])
     assert found
     assert found.groups()[:3] == ("public/robots.txt", "2", "warning")
 
