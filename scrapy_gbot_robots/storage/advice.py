@@ -15,7 +15,10 @@ _SETTINGS = "GBOT_ROBOTS_REDIS_URL or GBOT_ROBOTS_REDIS_CLIENT"
 _PAGE = "https://scrapy-gbot-robots.readthedocs.io/fleets/"
 
 NO_CONNECTION = f"Check that this Redis runs and can be reached. Its address is in {_SETTINGS}"
-URL = "Correct the URL in GBOT_ROBOTS_REDIS_URL, or in REDIS_URL"
+URL = (
+    "Correct the URL in GBOT_ROBOTS_REDIS_URL, or in REDIS_URL. In user and password, write "
+    "%2F for a slash, %3F for ?, %23 for # and %25 for a percent sign"
+)
 OPTIONS = f"Correct the options in {_SETTINGS}"
 CLIENT = (
     "Let the function in GBOT_ROBOTS_REDIS_CLIENT return a client such as redis.Redis(...), not a "

@@ -32,6 +32,7 @@ from dataclasses import replace
 from inspect import isawaitable, iscoroutine
 from math import ceil
 from typing import Any
+from urllib.parse import urlsplit
 
 from ..core.lines import MAX_BYTES
 from ..policy.outages import KEEP_DAYS, Entry
@@ -56,6 +57,8 @@ _TIMEOUT_SECS = 2.0
 _CLOCKS_AGREE_SECS = 3.0  # A smaller difference between two clocks is ignored.
 # A client that the project makes itself must have these methods.
 _METHODS = ("execute_command", "get_encoder", "delete", "scan_iter", "close")
+# The beginnings of redis-py's messages about an invalid URL that contain no password.
+_HARMLESS = ("Redis URL must ", "Invalid value for ")
 _SCAN_KEYS = 1000  # the number of keys that the server examines in one step of a scan
 
 # This script stores an entry and ends a lease, in one atomic step. Its arguments are:
@@ -90,15 +93,35 @@ _FIND = """
 """
 
 
+def _fault_in(url: str) -> str:
+    """Return the reason why `url` is not the URL of a Redis; "" if it is one.
+
+    The reason contains no part of `url`, because any part of an invalid URL may be a password. For
+    example, if a password contains "#", the part before it looks like a port or a host.
+    """
+    try:
+        parse_url(url)  # type: ignore[no-untyped-call]
+        parts = urlsplit(url)
+    except ValueError as error:
+        reason = str(error)
+        return reason if reason.startswith(_HARMLESS) else "its host or its port cannot be read"
+    # After the host, only values of options may contain "@", and the path of a unix:// URL.
+    after_host = [parts.fragment, *(each.partition("=")[0] for each in parts.query.split("&"))]
+    if parts.scheme != "unix":
+        after_host.append(parts.path)
+    if any("@" in each for each in after_host):
+        return 'its user or its password contains "/", "?" or "#"'
+    return ""
+
+
 def place_of(url: str) -> str:
     """Return the server and the database of a Redis URL, such as "localhost:6379, database 0".
 
     The text does not contain the user and the password. Return "?" if `url` is not a Redis URL.
     """
-    try:
-        where = parse_url(url)  # type: ignore[no-untyped-call]
-    except ValueError:
+    if _fault_in(url):
         return "?"
+    where = parse_url(url)  # type: ignore[no-untyped-call]
     server = where.get("path")
     if not server:
         server = f"{where.get('host', 'localhost')}:{where.get('port', 6379)}"
@@ -295,6 +318,9 @@ def client_of(url: str) -> Any:
         "socket_timeout": _TIMEOUT_SECS,
         "socket_connect_timeout": _TIMEOUT_SECS,
     }
+    fault = _fault_in(url)
+    if fault:
+        raise StorageError(f"not a Redis URL: {fault}", URL)
     try:
         # Version 3 of the Redis protocol would need one more round trip for each connection.
         return redis.Redis.from_url(url, protocol=2, **options)

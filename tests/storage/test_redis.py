@@ -118,6 +118,41 @@ def test_place_is_named_without_its_password_and_no_url_is_refused(url: str, pla
             storage_at(url)
 
 
+@table(
+    "url",
+    *(
+        row(f"{begin}{mark}", url.format(begin=begin, mark=mark))
+        for mark in "#/?"
+        for begin, url in (
+            ("hush", "redis://:{begin}{mark}hash@127.0.0.1:9/0"),
+            ("12", "redis://:{begin}{mark}hash@127.0.0.1:9/0"),
+            ("hush", "rediss://{begin}{mark}hash@127.0.0.1:9/0"),
+            ("hush", "redis://me:{begin}{mark}hash@127.0.0.1:9/0?client_name=me@work"),
+        )
+    ),
+    row("unix", "unix://:hush#hash@/run/redis.sock"),
+    row("odd-letter", "redis://:hush\u2100hash@127.0.0.1:9"),
+)
+def test_url_with_a_bare_mark_in_its_password_shows_nothing_of_it(url: str) -> None:
+    assert place_of(url) == "?"
+    with pytest.raises(StorageError, match="not a Redis URL: ") as raised:
+        storage_at(url)
+    said = f"{raised.value} {raised.value.advice}"
+    assert re.search("hush|12|hash", said) is None
+    assert "%2F" in raised.value.advice
+
+
+@table(
+    "url, place",
+    row("escaped", "redis://:a%23b%2Fc%3Fd@a.example/1", "a.example:6379, database 1"),
+    row("in-an-option", "redis://a.example/1?password=p@ss/w", "a.example:6379, database 1"),
+    row("in-a-path", "unix:///run/a@b.sock", "/run/a@b.sock, database 0"),
+)
+def test_url_with_marks_in_their_places_is_used(url: str, place: str) -> None:
+    assert place_of(url) == place
+    storage_at(url).close()
+
+
 def test_client_that_decodes_what_it_reads_is_refused(redis_url: str) -> None:
     with pytest.raises(StorageError, match="the client of mine must return bytes"):
         RedisStorage("mine", lambda: redis.Redis.from_url(redis_url, decode_responses=True))
