@@ -292,7 +292,7 @@ class _Audit:
         """Yield the rows of the list in portions, and show the progress on standard error."""
         async for rows in self._read(files):
             yield rows
-            # If the rows are written to a terminal, the user sees the progress without this text.
+            # Rows on a terminal show the progress already.
             if not self._out.columns:
                 self._err.show_state(f"Auditing: {self._judged:,} URLs")
         self._err.show_state("")
@@ -311,7 +311,7 @@ class _Audit:
             yield piece
 
     def _take_sitemaps(self, urls: Sequence[str], robots: Decisions) -> None:
-        """Count the sitemaps at `urls` that are not allowed for a crawler.
+        """Of the sitemaps at `urls`, count those that are not allowed for a crawler.
 
         `robots` is either one `Decision` for all sitemaps, or a dict with a `Decision` for each
         origin. If there are two versions of the robots.txt, `robots` is for the new version.

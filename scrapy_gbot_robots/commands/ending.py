@@ -81,11 +81,11 @@ def status_of(run: Callable[[Terminal, Terminal], int], name: str, *, as_json: b
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Raise KeyboardInterrupt when Ctrl-C is pressed or SIGTERM arrives in this context.
+    """Raise KeyboardInterrupt in a `with` block when Ctrl-C is pressed or SIGTERM arrives.
 
     The argument of the exception is the number of the signal. The exception ends a long read at
     once, and open files are closed. If Scrapy has installed its own handlers for these signals,
-    they do not run in this context.
+    they do not run in the block.
     """
     before = {number: signal.signal(number, _interrupt) for number in _SIGNALS}
     try:

@@ -99,9 +99,9 @@ class Terminal:
 
         Args:
             lines: all lines of the file, as `core.lines.split_lines` returns them.
-            marks: the lines to write, by their line numbers, from 1. Each value is a tuple of the
-                text after the underline, and the name of a style. The line and the underline get
-                this style.
+            marks: the lines to write. Each key is a line number; the first line is 1. Each value
+                is a tuple of the text after the underline, and the name of a style. The line and
+                the underline get this style.
         """
         width = len(str(max(marks, default=0)))
         for number, (text, style) in sorted(marks.items()):

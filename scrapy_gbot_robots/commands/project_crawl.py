@@ -320,8 +320,7 @@ class ProjectCrawl:
             fresh = True
         if fresh or entry is None or time.time() >= decide(entry, time.time(), policy).ask_at:
             entry = renew(entry, await self._fetcher.fetch(origin), time.time(), policy)
-            # In other crawls, this call also releases the lease that was taken before the fetch.
-            # This method takes no lease, so the call only stores the entry.
+            # No lease was taken before this fetch, so `store_and_release` only stores the entry.
             await self._storage.store_and_release(str(origin), entry)
             storage = None
         decision = decide(entry, time.time(), policy)

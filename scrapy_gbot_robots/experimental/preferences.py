@@ -122,7 +122,7 @@ def _not_read(path: str, dictionary: bytes) -> str:
 
 
 def _on_label(line: int, field: str, pairs: Iterable[tuple[str, str]], labels: Labels) -> Odd:
-    """Yield a mistake for the first label in a line that has no effect, if there is one.
+    """Yield a mistake if some labels in a line have no effect. It describes the first of them.
 
     A label, such as "train-ai", has no effect if the field of the line does not define it, or if
     its value is not valid. But if neither Content-Usage nor Content-Signal defines a label, it may

@@ -287,7 +287,8 @@ class Front:
 
         Args:
             room: the room.
-            ready: the request that the engine will get next, and that has left the room; or None.
+            ready: the request that has left the room, and that the engine will get next; None if
+                there is none.
         """
         most = MOST_HELD if ready is None else self._look_ahead
         if room.occupancy.size >= most:
@@ -310,8 +311,8 @@ class Front:
 
         Args:
             room: the room.
-            ready: the request that the engine will get next, and that has left the room; or None.
-                The front still holds this request.
+            ready: the request that has left the room, and that the engine will get next; None if
+                there is none. The front still holds this request.
 
         Raises:
             Exception: the scheduler has raised this exception, and the front holds no requests.
@@ -389,10 +390,10 @@ class Front:
         return 0
 
     def _give_back_surplus(self, room: Room) -> None:
-        """Give requests that can go on back to the scheduler.
+        """Give the scheduler back those requests that can go on, except for `_most_usable` of them.
 
-        The room keeps only `_most_usable` of these requests. If the scheduler fails, the room keeps
-        the other requests too, and the front calls the scheduler again after `ASK_AGAIN_SECS`.
+        If the scheduler fails, the room keeps the remaining requests, and the front calls the
+        scheduler again after `ASK_AGAIN_SECS`.
         """
         for request in room.take_surplus(self._most_usable):
             if not self._give_back(request):
@@ -403,9 +404,9 @@ class Front:
     def _give_back(self, request: Request) -> bool:
         """Mark `request`, and give it back to the user's scheduler; return whether that worked.
 
-        `returned` sets the mark. The middleware uses the same mark for a request that it sends back
-        to wait. The mark is removed when the front takes the request again, or if the scheduler
-        fails. After that, the middleware may send the request back once more.
+        `returned` sets the mark, which is removed when the front takes the request again, or if the
+        scheduler fails. The middleware sends a request back to wait only once, with the same mark.
+        When the mark is removed, the middleware may send the request back once more.
         """
         try:
             self._theirs.enqueue_request(returned(request))

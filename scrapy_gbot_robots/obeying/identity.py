@@ -132,8 +132,7 @@ class CrawlerIdentity:
         # request, too. Each key is a changed header, and its value is the original header.
         self._given: LocalCache[str, str] = LocalCache(_MOST_HEADERS)
         self._has_warned = False
-        # Whether later middlewares may change the headers, so that `note` has to store them.
-        # `start` sets this.
+        # Whether `note` stores headers, because later middlewares may change them.
         self._notes = False
 
     def user_agent(self, request: Request) -> UserAgent:
@@ -197,7 +196,7 @@ class CrawlerIdentity:
         return self._of_all is None
 
     def note(self, request: Request) -> None:
-        """Store the header or name from which the user agent of `request` was taken, in its meta.
+        """Store, in the meta of `request`, the header or name from which its user agent was taken.
 
         Call this for a request that is allowed or exempt. If no later middleware can change the
         header, nothing is stored.

@@ -184,7 +184,8 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
         """Return the request whose proxy and other meta the next request for the robots.txt copies.
 
         If no request for the robots.txt has failed yet, this is the most urgent request. Otherwise
-        it is the request with the best way. Ways are ranked in this order:
+        it is the request with the best *way*. The way of a request consists of its proxy and other
+        meta that the request for the robots.txt copies. Ways are ranked in this order:
 
         1. ways that have not failed
         2. ways by which the server has sent a response, the oldest failure first
@@ -229,7 +230,8 @@ class Waiter:
     Requests of these three kinds wait in the downloader:
 
     1. requests that did not come through the scheduler
-    2. requests that have gone back to the room once, and still have no answer that they can use
+    2. requests that the middleware has already sent back to the room once, and that still have no
+       answer that they can use
     3. requests that the room handed out with an answer that lacks the rules for their user agent
 
     While requests of the kinds 2 and 3 wait, they count among Scrapy's CONCURRENT_REQUESTS.
@@ -283,7 +285,7 @@ class Occupancy:
 
     @property
     def waiting(self) -> int:
-        """How many requests are in lines of sites that wait for a robots.txt.
+        """How many requests in lines wait for a robots.txt.
 
         These are all requests of the sites whose standing is not `OPEN`. Requests that wait in the
         downloader are not counted.
@@ -323,7 +325,7 @@ class Occupancy:
             self._tell()
 
     def move(self, site: Site, standing: Standing) -> None:
-        """Give `site` another standing, and count its requests under that standing."""
+        """Set the standing of `site`, and count its requests under the new standing."""
         self._by_standing[site.standing] -= site.size
         self._by_standing[standing] += site.size
         site.standing = standing
@@ -427,11 +429,10 @@ class ReadyLines:
         heappush(heap, (rank, line.turn, line))
 
     def take(self) -> SiteLine | None:
-        """Choose the ready line that goes next, as the module's docstring describes, and return it.
+        """Return the ready line that goes next, and make it unready.
 
-        The line is not ready any more.
-
-        Return None if there is no ready line, or if all slots of ready lines are busy.
+        The module's docstring describes how the line is chosen. Return None if there is no ready
+        line, or if all slots of ready lines are busy.
         """
         best = None
         fewest = float("inf")
@@ -469,8 +470,8 @@ def _is_busy(slot: Any, under_way: int, on_the_way: int) -> bool:
         under_way: how many requests are in the slot or on their way to it.
         on_the_way: how many of these requests are on their way.
     """
-    # A slot gets no more requests than it may send at the same time, because under asyncio Scrapy
-    # sends its whole queue as soon as one place is free.
+    # A slot gets no more requests than it may send at the same time. Under asyncio, Scrapy would
+    # send all requests in the queue of the slot as soon as one of them may be sent.
     if under_way >= slot.concurrency:
         return True
     if not slot.delay:

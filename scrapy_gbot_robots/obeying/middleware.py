@@ -366,16 +366,16 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             request.meta[JUDGED_AS] = name
 
     def _look_at_other_url(self, request: Request, response: Response) -> None:
-        """Look at a response whose URL is not the URL of its request.
+        """Count the page if its URL is not the URL of `request`, and was not checked.
 
-        There are two cases:
+        The URLs may differ for two reasons:
 
-        1. A browser, or a download handler of another package, may follow a redirect by itself, so
-           this middleware does not see the second URL. The page is counted.
-        2. Otherwise a downloader middleware has changed the URL, or has made the response. For
-           example, it replaces the request for a page by one to a renderer. Or it is Scrapy's HTTP
-           cache, in which a page may have its parameters in another order. The page is counted only
-           if the robots.txt in memory does not allow it.
+        1. A browser, or a download handler of another package, has followed a redirect by itself.
+           So this middleware has not seen the second URL, and the page is counted.
+        2. A downloader middleware has changed the URL, or has made the response. For example, it
+           may have sent the request to a renderer. Scrapy's HTTP cache may also contain the page
+           under a URL with the same parameters in a different order. The page is counted unless the
+           robots.txt in memory allows its URL.
         """
         # A middleware of the project may have sent a new request in place of `request`. If
         # `process_request` has checked the new request, the page is not counted.
@@ -422,9 +422,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             )
 
     def _proof_of_other_url(self, request: Request, response: Response) -> dict[str, Any] | None:
-        """Return the provenance of a response that has another URL than its request.
+        """Return the provenance of a response whose URL is not the URL of its request.
 
-        Return None if memory has no robots.txt for this URL, or one that does not allow it.
+        Return None unless a robots.txt in memory allows the URL of the response.
 
         Raises:
             ForbiddenByRobotsTxt: the robots.txt refuses a purpose in GBOT_ROBOTS_PURPOSES, and
@@ -500,8 +500,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Args:
             request: the request.
             verdict: the verdict that forbids the request.
-            answer: the answer behind the verdict. It is None if the URL has no valid origin, or if
-                a header of the page has decided.
+            answer: the answer that has led to the verdict. It is None if the URL has no valid
+                origin, or if a header of the page has decided.
         """
         error = ForbiddenByRobotsTxt(verdict)
         source = ""

@@ -55,7 +55,7 @@ _MOST_PORTIONS = 10_000  # The portions of at most this many origins are in memo
 
 @dataclass(slots=True)
 class _Portion:
-    """The limit for the requests of an origin that may be forbidden before the next portion."""
+    """How many requests of an origin may be forbidden, until the next portion begins."""
 
     left: int = 0  # how many requests may still be forbidden
     next_at: float = 0.0  # the earliest time at which the next portion begins

@@ -15,7 +15,7 @@ A request goes through the room in these steps:
 5. `_answered` gets the answer of a look-up, and `_settle` makes the lines ready. If all requests
    are forbidden for now, because the robots.txt is unreachable, `_take` sets a time (`due_at`) at
    which the room seeks an answer again.
-6. `next` takes the ready line whose turn it is, calls `_may_go` again, and hands out the first
+6. `next` takes the ready line that goes next, calls `_may_go` again, and hands out the first
    request of the line, with the answer of its site.
 7. The middleware allows or forbids the request by the answer in memory. If there is no current
    answer in memory, or one that forbids everything because the robots.txt is unreachable
@@ -154,8 +154,8 @@ class Room:
         self.ready = ReadyLines(crawler, self.download_slots)
         self.occupancy = Occupancy(crawler)
 
-        # The first set contains all requests that wait in the downloader. The second contains only
-        # those that wait because their robots.txt is unreachable.
+        # `in_place` contains all requests that wait in the downloader. `_held_in_place` contains
+        # only the requests that wait there because their robots.txt is unreachable.
         self.in_place: set[Waiter] = set()
         self._held_in_place: set[Waiter] = set()
         self._most_held_in_place = max(1, concurrent // 4)
@@ -168,7 +168,7 @@ class Room:
         self._due: _Heap = []
         self._numbers = count(1)  # One series of numbers for requests and for items of heaps.
         # The sites whose look-up is running, the oldest look-up first. In the first second of its
-        # look-up, a site is in `_young`, and then in `_late`.
+        # look-up, a site is in `_young`, and after that in `_late`.
         self._young: dict[Site, None] = {}
         self._late: dict[Site, None] = {}
         # The sites of which no request was handed out since their robots.txt was fetched.
@@ -235,8 +235,9 @@ class Room:
         Args:
             request: the request.
             is_start: whether it is a start request. These go last among requests of equal priority.
-            step: -1 or 1. Among requests of equal priority, those with -1 go before those with 1.
-                Of those with -1, the newest goes first. Of those with 1, the oldest goes first.
+            step: -1 or 1, for the order among requests of equal priority. All requests with -1 go
+                before those with 1. Of the requests with -1, the newest goes first. Of the requests
+                with 1, the oldest goes first.
         """
         has_returned = RETURNED in request.meta
         origin = None
@@ -291,10 +292,10 @@ class Room:
         return request
 
     def take_surplus(self, keep: int) -> Iterator[Request]:
-        """Remove requests that can go on from the room, and yield them.
+        """Yield requests that can go on, and remove them from the room.
 
-        Stop when at most `keep` requests in the room can go on now or soon (`Occupancy.usable`). In
-        each line, the last request of the heap is taken first, because it is seldom urgent.
+        Stop when at most `keep` requests in the room can go on now or soon (`Occupancy.usable`).
+        The last request in the heap of each line is taken first, because it is seldom urgent.
         """
         for line in self._lines():
             while line.site.standing is Standing.OPEN and line and self.occupancy.usable > keep:
@@ -319,8 +320,8 @@ class Room:
 
         Scrapy downloads at most CONCURRENT_REQUESTS requests at a time. If `keeps_place` is False,
         `request` does not count as one of them while it waits, so that many waiting requests do not
-        stop the crawl. Requests from the scheduler keep their places. Otherwise more requests than
-        CONCURRENT_REQUESTS could be downloaded when they go on.
+        stop the crawl. Requests from the scheduler keep their places. Otherwise Scrapy would fill
+        these places, and could download more than CONCURRENT_REQUESTS requests after the wait.
         """
         if self._lookup.is_closing:
             return None

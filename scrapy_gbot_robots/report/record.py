@@ -64,8 +64,8 @@ def record_of(answer: CachedAnswer, copy: Copy | None) -> dict[str, Any]:
 
     Args:
         answer: the answer for an origin.
-        copy: the robots.txt or other definite response of the server on which the answer is based;
-            None if there is none.
+        copy: the robots.txt, or other definite response, on which the answer is based; None if
+            there is none.
     """
     record: dict[str, Any] = {
         "url": answer.origin.robots_url,

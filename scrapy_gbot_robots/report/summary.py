@@ -97,8 +97,8 @@ class CrawlCounts:
 
         Args:
             answer: what the crawl has decided for the origin.
-            copy: the robots.txt or other definite response of the server on which the answer is
-                based; None if there is none.
+            copy: the robots.txt, or other definite response, on which the answer is based; None if
+                there is none.
         """
         if answer.origin not in self.origins and len(self.origins) >= MOST_ORIGINS:
             self._has_all_origins = False

@@ -52,7 +52,7 @@ MOST_DOWNLOADED = 2 * MAX_BYTES
 _OK = range(200, 300)
 _TROUBLE = frozenset({429, *range(500, 1000)})
 _IDLE_POLL_SECS = 0.1
-# At most this number of hosts wait for the response to their robots.txt request. When this limit is
+# The spider waits for the robots.txt of at most this many hosts at a time. When this limit is
 # reached, the spider pauses before it reads the next host of its list.
 _MOST_ASKED = 100
 # After this number of requests, or after `_TURN_SECS` seconds, the spider pauses and lets the
@@ -383,7 +383,7 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> Iterator[Request]:
         """Record the fate of a sitemap that a robots.txt lists.
 
-        The first sitemap with entries makes the host count as "listed".
+        When the first sitemap with entries is found, the host is counted as "listed".
 
         When the fates of all sitemaps of the host are known, the spider may also try its guesses,
         the paths of `sitemap_guess`. It does so if none of the sitemaps has entries, or if
@@ -552,7 +552,7 @@ class RobotsSitemapSpider(SitemapSpider):
         if "guess" not in origin:
             self._report_unread(reader, response)
         fate = "lists nothing"
-        # The sitemap counts as found even if all of its entries are skipped.
+        # The sitemap is treated as found even if all of its entries are skipped.
         if reader.entries:
             fate = _FOUND
         for request in self._ended(fate, **origin):

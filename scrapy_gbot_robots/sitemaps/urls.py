@@ -3,7 +3,7 @@
 If the crawl must not follow a URL, the checks raise `Skipped`.
 
 The module also reads the hosts that a user gives to `RobotsSitemapSpider`. It makes no network
-requests, not even for the public suffix list, of which the library tldextract contains a copy.
+requests. It reads the public suffix list from the copy in the library tldextract.
 Sources: the section "sitemap" of Google's robots.txt specification (absolute URLs that need not be
 encoded, on any host); sitemaps.org, "Sitemap file location"; `core.urls` and w3lib for the syntax
 of URLs.
@@ -187,10 +187,9 @@ class UrlCheck(NamedTuple):
             Three values:
 
             1. The list of sitemaps.
-            2. A `Counter` with the number of Sitemap lines for each stat, such as "found",
-               "duplicate" or a key of `RULES`. "found" is the number of different valid URLs that
-               are not in `before`. It includes the URLs that are skipped because of their host or
-               because of the limit.
+            2. A `Counter` with a number for each stat. "found" is the number of different valid
+               URLs that are not in `before`, even if they are skipped because of their host or the
+               limit. "duplicate" and the keys of `RULES` have numbers of Sitemap lines.
             3. A description of the first line that was skipped; "" if no line was skipped.
         """
         chosen: list[FoundSitemap] = []
@@ -276,9 +275,9 @@ class UrlCheck(NamedTuple):
         return whole, url, origin
 
     def _site_of_ordinary(self, text: str) -> Origin | None:
-        """Return the origin of `text` if it is a URL of the usual form; otherwise None.
+        """Return the origin of `text` if it is a URL of a common form (`_ORDINARY`); else None.
 
-        A URL of the usual form needs no further checks.
+        A URL of this form needs no further checks.
         """
         ordinary = _ORDINARY.fullmatch(text)
         if ordinary is None or ordinary[2] not in self.schemes or self.denies_private:
