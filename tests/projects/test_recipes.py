@@ -2,7 +2,7 @@
 
 import json
 import runpy
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,12 +12,25 @@ from scrapy import Request, signals
 from scrapy.http import Response
 from scrapy.pipelines.files import FilesPipeline
 
+from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.signals import request_forbidden
 
-from ..support.crawls import Pages, crawl, in_reactor, own_warnings, pages
+from ..support.crawls import (
+    Pages,
+    as_scrapy_runs_it,
+    begin,
+    crawl,
+    in_reactor,
+    own_warnings,
+    pages,
+    together,
+    waiting,
+)
 from ..support.documentation import HOME, blocks
 from ..support.rows import row, table
+from ..support.until import until
+from ..support.visits import Gate
 from ..support.web import Reply, Site, raw
 
 RULES = b"user-agent: *\ndisallow: /no\ncrawl-delay: 0.01\n"
@@ -159,3 +172,31 @@ async def test_pages_that_an_outage_forbade_are_kept_for_later(
         assert isinstance(error, ForbiddenByRobotsTxt)
         assert error.unreachable == is_kept
         assert redis.pushed == [json.dumps({"url": site.url("/page")})] * is_kept
+
+
+@as_scrapy_runs_it
+async def test_lazy_start_is_read_no_further_than_the_room_may_hold(tmp_path: Path) -> None:
+    lazy: Any = of_recipes("LazySpider", tmp_path, "waiting.md")
+    read: list[str] = []
+    ahead: list[int] = []
+
+    async def start(spider: Any) -> AsyncIterator[Request]:
+        async for request in lazy.start(spider):
+            read.append(request.url)
+            yield request
+
+    def parse(_: Any, response: Response) -> None:
+        ahead.append(len(read) - len(ahead))
+
+    gate = Gate("")
+    with Site({"/robots.txt": gate, "*": b"ok"}) as site:
+        urls = [site.url(f"/{number}") for number in range(40)]
+        own = {"start_urls": urls, "most_queued": 5, "start": start, "parse": parse}
+        crawler, ended = begin(type("Lazy", (lazy,), own))
+        await until(lambda: crawler.engine and waiting(5)(crawler))
+        await pause(0.5)  # The engine asks the room for requests several times meanwhile.
+        assert read == urls[:5]
+        gate.open()
+        await together(ended)
+    assert len(ahead) == 40
+    assert max(ahead) <= 5 + 16  # 16 more requests may be in the downloader.
