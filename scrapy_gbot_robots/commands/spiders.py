@@ -1,8 +1,7 @@
-"""Finds the spiders of a project whose own ADDONS lack this plugin's add-on.
+"""Finds spiders whose `custom_settings` contain ADDONS without this plugin's add-on.
 
-If a spider has ADDONS in its `custom_settings`, these ADDONS replace those of the project. If they
-lack the add-on, a crawl of the spider runs none of the plugin's code, so the plugin cannot warn of
-the mistake in the log. Therefore the command warns of the mistake.
+These ADDONS replace the ADDONS of the project. So a crawl of the spider runs none of the plugin's
+code, and the plugin cannot warn of the mistake in the log. Therefore the command warns of it.
 
 The files of spiders are parsed and not imported. So only ADDONS that are written as a dict in the
 class of the spider are found.
@@ -22,7 +21,7 @@ _ADD_ON = (*ADD_ON_PATHS, "Addon")
 
 
 def without_add_on(modules: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for each spider class in `modules` whose own `ADDONS` lack the add-on."""
+    """Yield a warning for each spider class in `modules` that has `ADDONS` without the add-on."""
     for path in _files(modules):
         for node in ast.walk(_tree_of(path)):
             if isinstance(node, ast.ClassDef) and _leaves_it_out(node):

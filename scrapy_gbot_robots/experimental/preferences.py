@@ -146,7 +146,7 @@ def _on_label(line: int, field: str, pairs: Iterable[tuple[str, str]], labels: L
 
 
 def _on_silent_groups(robotstxt: RobotsTxt, stating: Collection[str]) -> Odd:
-    """Yield a mistake for each crawler whose own group states no preferences.
+    """Yield a mistake for each crawler that has a group without preferences.
 
     The preferences in the group for `*` do not apply to this crawler. The author of the file may
     have overlooked this. If the crawler may not fetch any page, no mistake is yielded.

@@ -6,9 +6,9 @@ in the User-Agent header of the request.
 A downloader middleware that comes after this plugin's middleware may change the header, as the
 middleware of scrapy-user-agents does. If Scrapy then redirects or retries the request, the new
 request has the changed header from the beginning. But the rules for the first header must still
-apply to it. Therefore the plugin stores the first header in the meta of the request (`JUDGED_AS`),
-and Scrapy copies the meta to the new request. A middleware that comes before this plugin's
-middleware may change the header as well, when it gets the response and retries the request.
+apply to the new request. Therefore the plugin stores the first header in the meta of the request
+(`JUDGED_AS`), and Scrapy copies the meta. A middleware that comes before this plugin's middleware
+may change the header as well, when it gets the response and retries the request.
 """
 
 from __future__ import annotations

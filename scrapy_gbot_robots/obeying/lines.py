@@ -76,12 +76,12 @@ class Standing(Enum):
 class Site(dict[tuple[str, bool], "SiteLine"]):
     """One origin that has requests in the room, or that the room will look up again.
 
-    A site is a dict of its lines. Each key has two parts: the download slot, and whether the
-    requests of the line have come back from the middleware to wait. Some requests go on without a
-    robots.txt. All of them are in one site, whose origin is None.
+    A site is a dict of its lines. Each key is a pair: the download slot, and whether the requests
+    of the line have come back from the middleware to wait. All requests that need no robots.txt are
+    in one site, whose origin is None.
 
-    The room looks up a robots.txt to get an answer for its origin. This look-up of a site is in one
-    of four stages:
+    The room looks up the robots.txt of a site to get an answer for the origin. The look-up is in
+    one of four stages:
 
     * none: the room needs no better answer now.
     * queued: the site waits for its turn (`queued_rank`).
@@ -89,8 +89,8 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     * due later: the room will seek a better answer at a certain time (`due_at`).
 
     The standing of the site (`Standing`) depends on this stage and on the last answer.
-    `Room._settle` updates it. A row of the table shows a state, and the events that end the state.
-    After the colon are the stages or standings that may follow an event.
+    `Room._settle` updates it. Each row of the table shows a state, and an event that ends it. After
+    the colon are the stages or standings that may follow this event.
 
         look-up      answer        standing     what ends the state
         none         any           OPEN         a request has to wait: queued, running, due later
@@ -181,7 +181,7 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
             self.failed_ways = tuple(ways.items())[-_MOST_WAYS:]
 
     def meta_source(self, most_urgent: Request, way_of: Callable[[Request], Way]) -> Request:
-        """Return the request whose proxy and other meta the next request for the robots.txt copies.
+        """Return the request from which the next robots.txt request copies its proxy and meta.
 
         If no request for the robots.txt has failed yet, this is the most urgent request. Otherwise
         it is the request with the best *way*. The way of a request consists of its proxy and other

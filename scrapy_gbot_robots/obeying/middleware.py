@@ -328,7 +328,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """Remove the plugin's own marks from `request`, because its download has failed.
+        """Remove the plugin's own meta keys from `request`, because its download has failed.
 
         The exception goes on to the errback of the request. If a subclass overrides this method, it
         must call this one.
@@ -336,9 +336,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         self._clear_marks(request)
 
     def _end_way(self, request: Request, result: Response | Request | None) -> None:
-        """Remove the plugin's own marks from `request`, before the spider gets `result`.
+        """Remove the plugin's own meta keys from `request`, before the spider gets `result`.
 
-        If `result` is a new request, the marks stay, because the same user agent applies to it.
+        If `result` is a new request, the keys stay, because the same user agent applies to it.
         """
         if isinstance(result, Request):
             return
@@ -347,7 +347,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             clear_own_meta(result.request)
 
     def _clear_marks(self, request: Request, *, is_at_end: bool = False) -> None:
-        """Remove the plugin's own marks from the meta of `request`, before the spider gets it.
+        """Remove the plugin's own keys from the meta of `request`, before the spider gets it.
 
         Also warn once if another middleware has changed the User-Agent header of the request.
 

@@ -76,7 +76,7 @@ class Patience:
     def __init__(self, wait_secs: float) -> None:
         self._wait_secs = wait_secs
         self.answered_at = float("-inf")
-        # The last two origins for which no server was found. The values are times of failures.
+        # The last two origins whose server was not found, with the times of the failures.
         self._looked_gone: dict[Origin, float] = {}
         self._portions: dict[Origin, _Portion] = defaultdict(_Portion)
 

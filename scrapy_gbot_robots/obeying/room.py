@@ -171,7 +171,7 @@ class Room:
         # look-up, a site is in `_young`, and after that in `_late`.
         self._young: dict[Site, None] = {}
         self._late: dict[Site, None] = {}
-        # The sites of which no request was handed out since their robots.txt was fetched.
+        # Sites whose robots.txt was fetched, but whose requests are all still in the room.
         self._unused_answers: set[Site] = set()
         self._has_logged_slow = False
         self.project_may_exempt = False
@@ -597,7 +597,7 @@ class Room:
         if answer is None:
             return
         # Look-ups must not run far ahead of pages. Therefore `_begin_look_ups` limits the number of
-        # sites of which no request was handed out since their look-up.
+        # sites whose robots.txt was fetched, but whose requests are all still in the room.
         if answer.source is Source.FETCHED and site.size:
             self._unused_answers.add(site)
         self._take(site, answer)

@@ -409,7 +409,7 @@ class RobotsSitemapSpider(SitemapSpider):
 
     @cached_property
     def _fates(self) -> dict[str, dict[str, str]]:
-        """The fates of sitemaps, for each host whose sitemaps have not all been read yet.
+        """The fates of sitemaps, for each host with sitemaps that still have to be read.
 
         The fate of a sitemap is a text that describes what has become of it. The keys are the hosts
         as the user wrote them. Each value is a dict from the URLs of the host's sitemaps to the
@@ -620,9 +620,9 @@ class RobotsSitemapSpider(SitemapSpider):
         """Yield requests for the pages and sitemaps that a file lists, while the file is read.
 
         If the user has written a `sitemap_filter`, it gets all entries of the file, and the spider
-        requests only the entries that the filter yields. The filter may yield entries of its own.
-        So a yielded entry is treated as a sitemap if the filter has last read a sitemap from the
-        file, and otherwise as a page.
+        requests only the entries that the filter yields. The filter may also yield new entries. So
+        a yielded entry is treated as a sitemap if the last entry that the filter has read from the
+        file is a sitemap, and otherwise as a page.
 
         Args:
             reader: the reader of the file.

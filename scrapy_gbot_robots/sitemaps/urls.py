@@ -234,7 +234,7 @@ class UrlCheck(NamedTuple):
         Args:
             text: the URL as it is written in the file.
             file_url: the URL of the file. A relative URL is resolved against it, as in Scrapy 2.20.
-                If `file_url` is "", a relative URL counts as malformed.
+                If `file_url` is "", a relative URL is treated as malformed.
 
         Returns:
             Three values. The first is the absolute URL before it is encoded. The second is the URL
