@@ -38,7 +38,7 @@ NUMBERS = [
     ("semantics", "its first {} bytes decide", lines.MAX_BYTES),
     ("preferences", "within its first {} KiB", tags.MOST_HEAD_BYTES >> 10),
     ("semantics", "forbids up to {} waiting requests of the host each time", patience.GIVEN_UP),
-    ("troubleshooting", "if more than {} of its requests wait", patience.GIVEN_UP),
+    ("troubleshooting", "if more than {} of the site's requests wait", patience.GIVEN_UP),
     ("troubleshooting", "up to {} minutes if more than", patience.DEAD_AFTER),
     ("how-to", "After five minutes ({} times the wait)", patience.DEAD_AFTER),
     ("semantics", "After {} waits, all requests of the host are forbidden", patience.DEAD_AFTER),
