@@ -32,7 +32,7 @@ from datetime import datetime, timezone
 from enum import Enum
 from hashlib import sha256
 
-from .outcome import NO_SERVER, Failure, Fetched, Outcome, Unavailable, Unreachable
+from .outcome import NO_SERVER, SERVER_ERRORS, Failure, Fetched, Outcome, Unavailable, Unreachable
 
 MINUTE = 60.0
 HOUR = 3600.0
@@ -92,6 +92,11 @@ class Copy:
     why: str  # What the server answered, in words for people, such as "HTTP 404".
     fetched_at: float
     fresh_until: float
+
+    @property
+    def is_soft_404(self) -> bool:
+        """Whether the response was a 5xx with a "not found" page, which was treated as a 404."""
+        return self.kind is Kind.NONE and self.status in SERVER_ERRORS
 
     @property
     def sha256(self) -> str | None:
@@ -324,6 +329,8 @@ def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
         entry = Entry()
     copy = entry.copy
     outage = entry.outage
+    if copy is not None and copy.is_soft_404 and not policy.soft_404:
+        copy = None  # Another crawl has stored what this crawl treats as a failed fetch.
     fresh_until = now
     # If the time of the fetch is in the future, a clock was wrong, so the copy is not fresh.
     if copy is not None and copy.fetched_at <= now + _SKEW:

@@ -166,7 +166,7 @@ _STATUS_CODES: tuple[tuple[Container[int], type[Outcome]], ...] = (
     ({304, 429}, Unreachable),
     (range(300, 500), Unavailable),  # A redirect that was not followed counts as a 404.
 )
-_SERVER_ERRORS = range(500, 600)
+SERVER_ERRORS = range(500, 600)
 _PROXY_AUTHENTICATION_REQUIRED = 407
 # A response with one of these statuses may come from the site, or from a proxy that denies access.
 _OF_A_PROXY_TOO = frozenset({401, 402, 403, 451})
@@ -217,7 +217,7 @@ def outcome_of(
         may_be_a_proxys = True
         why = f"HTTP {status} through the proxy {proxy}"
     meaning = meaning_of(status)
-    may_be_404 = soft_404 and status in _SERVER_ERRORS
+    may_be_404 = soft_404 and status in SERVER_ERRORS
     if may_be_404 and means_not_found(body, headers.get("content-type", "")):
         return Unavailable(status, url, f'{why} with a "not found" page, as 404', max_age)
     if meaning is Unreachable:

@@ -57,6 +57,17 @@ async def test_crawls_over_months_find_what_the_ladder_needs(
 
 
 @as_scrapy_runs_it
+async def test_not_found_page_of_a_5xx_that_an_earlier_crawl_stored_counts_by_this_crawls_setting(
+    site: Site, settings: dict[str, Any]
+) -> None:
+    page = b"<html><title>404 Not Found</title></html>"
+    site.pages["/robots.txt"] = Reply(500, page, {"Content-Type": "text/html"})
+    for soft_404 in (True, False, True):
+        async with visiting(GBOT_ROBOTS_SOFT_404=soft_404, **settings) as visitor:
+            assert await visitor.may(site.url("/")) is soft_404
+
+
+@as_scrapy_runs_it
 async def test_each_run_finds_soon_that_hosts_are_gone_and_the_next_that_one_is_back(
     site: Site, settings: dict[str, Any]
 ) -> None:
