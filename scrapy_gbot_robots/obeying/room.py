@@ -221,8 +221,9 @@ class Room:
     def _waits_in_line(self, answer: CachedAnswer, request: Request) -> bool:
         """Whether `request` waits for a better answer than `answer`.
 
-        When the wait is over, the requests of an origin are forbidden in portions of 64 requests
-        (patience.py). The others wait for the next portion, or until the host is dead or gone.
+        When the first wait of an origin is over (patience.py), its requests are forbidden in
+        portions of 64 requests. The other requests wait for the next portion, or until the host is
+        dead or gone.
         """
         is_waited_for = answer.is_waited_for(request)
         return is_waited_for and not self._patience.gives_up(answer, time.monotonic())
@@ -245,7 +246,7 @@ class Room:
             try:
                 origin = origin_of(request)
             except ValueError:
-                origin = None  # The middleware forbids this request.
+                origin = None  # The middleware forbids a request without a valid origin.
         site = self._sites[origin]
         may_go = False
         if origin is not None:
@@ -536,8 +537,9 @@ class Room:
     def _begin_look_ups(self) -> None:
         """Look up the most urgent sites of the queue, but not far ahead of the pages.
 
-        Two limits apply. The sites in `_unused_answers`, and the look-ups that are not late, are
-        together at most `_most_at_a_time`. All look-ups together are at most `MOST_UNDER_WAY`.
+        Two limits apply. The number of look-ups that are not late, plus the number of sites in
+        `_unused_answers`, is at most `_most_at_a_time`. The number of all look-ups is at most
+        `MOST_UNDER_WAY`.
         """
         while self._queued and self._clock.running:
             if len(self._young) + len(self._unused_answers) >= self._most_at_a_time:

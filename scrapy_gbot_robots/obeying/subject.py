@@ -82,9 +82,9 @@ _origin_of_beginning = lru_cache(maxsize=1_000)(_origin_of)
 def is_unchecked_sitemap(request: Request) -> bool:
     """Whether `request` is for a sitemap file whose URL still has to be checked.
 
-    The crawl may not read sitemap files at all URLs, for example not on private hosts. Before the
-    URL is checked, the request must not cause a fetch of a robots.txt. So the room hands it out at
-    once, and the middlewares of `sitemaps` check its URL. After that, `GbotRobotsTxtMiddleware`
+    A crawl must not request some sitemap files, for example on private hosts. Before the URL is
+    checked, the request must not cause a fetch of a robots.txt. So the room hands it out at once,
+    and the middlewares of `sitemaps` check its URL. After that, `GbotRobotsTxtMiddleware`
     sends it back to wait if its robots.txt is not known. Most sitemap files are checked when they
     are found, so their requests wait like requests for pages.
     """

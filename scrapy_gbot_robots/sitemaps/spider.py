@@ -751,8 +751,8 @@ class _Tally:
         file: the URL of the file, for the log.
 
     Attributes:
-        numbers: the numbers of URLs that have not been added to the stats yet, by stat. The names
-            of the stats are without `gbot_robots/sitemaps/`.
+        numbers: the numbers of URLs that have not been added to the stats yet. The keys are the
+            names of the stats without the prefix `gbot_robots/sitemaps/`.
     """
 
     def __init__(self, crawler: Crawler, file: str) -> None:

@@ -93,8 +93,8 @@ class Skipped(ValueError):  # noqa: N818  The name shows what became of the URL.
 
     Args:
         stat: the name of the stat that counts the URL if a robots.txt lists it, such as
-            "skipped/host", without `gbot_robots/sitemaps/`. If a sitemap lists the URL, a different
-            stat counts the URL (see `reason`).
+            "skipped/host", without the prefix `gbot_robots/sitemaps/`. If a sitemap lists the URL,
+            a different stat counts the URL (see `reason`).
         url: the URL.
         rule: a description of the rule by which the URL is skipped. The default is `RULES[stat]`.
 
