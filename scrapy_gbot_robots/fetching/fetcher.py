@@ -52,6 +52,7 @@ from ..policy.outcome import (
     failed,
     next_hop,
 )
+from ..policy.overrides import Action, read_overrides
 from ..settings import GbotSettings
 from ..signals import robotstxt_served
 from .exchange import (
@@ -150,6 +151,7 @@ class Fetcher:
     def __init__(self, crawler: Crawler, settings: GbotSettings) -> None:
         self._crawler = crawler
         self._settings = settings
+        self._overrides = read_overrides(settings.overrides, settings.parse)
         self._places = DeferredSemaphore(MOST_UNDER_WAY)
         # Each `Exchange` that is under way, by its number, which is in the meta of its request.
         self._exchanges: dict[int, Exchange] = {}
@@ -275,6 +277,8 @@ class Fetcher:
     ) -> str | Outcome:
         """Return the target of a redirect, or the outcome if the redirect must not be followed.
 
+        If an override disallows the site of the target, this site gets no request.
+
         With GBOT_ROBOTS_DENY_PRIVATE, the IP addresses of the target's host are looked up, which
         takes at most `secs_left` seconds. A redirect to a private address is not followed.
 
@@ -284,7 +288,12 @@ class Fetcher:
             secs_left: the rest of the time for the fetch, in seconds.
         """
         hop = next_hop(answer.status, answer.headers.get("Location"), trail)
-        if not isinstance(hop, str) or not self._settings.deny_private:
+        if not isinstance(hop, str):
+            return hop
+        override = self._overrides.of(Origin.of(hop), time.time())
+        if override is not None and override.action is Action.DISALLOW:
+            return failed(Failure.OVERRIDE, hop)
+        if not self._settings.deny_private:
             return hop
         try:
             inside = await within(max(0.0, secs_left), leads_inside(hop, trail[-1]))

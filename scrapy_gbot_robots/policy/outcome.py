@@ -98,6 +98,7 @@ class Failure(Enum):
     REPLACED = "the download failed, and another middleware put a response in its place"
     DROPPED = "another middleware dropped the request"
     MIDDLEWARE = "another middleware failed"
+    OVERRIDE = "an override disallows the site to which it redirects"
     FETCHER = "the code that fetches it failed"
     OTHER = "the fetch failed"
 
@@ -106,7 +107,15 @@ class Failure(Enum):
 NO_SERVER = frozenset({Failure.DNS, Failure.REFUSED})
 # The failures whose cause is in the crawl and not at the site. For example, a downloader middleware
 # has dropped the request. A new fetch would fail in the same way.
-NOT_ASKED = frozenset({Failure.DROPPED, Failure.MIDDLEWARE, Failure.FETCHER, Failure.NO_HANDLER})
+NOT_ASKED = frozenset(
+    {
+        Failure.DROPPED,
+        Failure.MIDDLEWARE,
+        Failure.OVERRIDE,
+        Failure.FETCHER,
+        Failure.NO_HANDLER,
+    }
+)
 # The failures that are not put into the storage, because they may not happen in other processes.
 # NO_FILES is not in `NOT_ASKED`, because the process may be able to open files again in a moment.
 _OF_THIS_PROCESS = NOT_ASKED | {Failure.NO_FILES}

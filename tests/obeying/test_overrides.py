@@ -20,7 +20,7 @@ from ..support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, own_wa
 from ..support.rows import row, table
 from ..support.sitemap_web import Hosts
 from ..support.visits import visiting
-from ..support.web import Reply, Site
+from ..support.web import Reply, Site, redirect
 
 RULES = b"user-agent: otherbot\ndisallow: /other\n\nuser-agent: *\ndisallow: /no\ncrawl-delay: 3\n"
 PATHS = ("/yes", "/no", "/other", "/own")
@@ -230,6 +230,37 @@ def test_rules_of_an_override_that_has_run_out_are_not_those_of_the_next_one() -
     assert now is not None
     urls = ("https://a.example/old", "https://a.example/new")
     assert [now.allowed(url, crawler) for url in urls] == [True, False]
+
+
+@in_reactor
+async def test_site_that_asked_us_to_stop_gets_no_request_by_a_redirect_either(log: Any) -> None:
+    asked_to_stop = {"rules": "disallow", "reason": "asked us to stop"}
+    with Site({"*": b"ok"}) as site, Site({"/robots.txt": b"", "*": b"ok"}) as never:
+        site.pages["/robots.txt"] = redirect(never.url("/robots.txt"))
+        settings = {
+            "GBOT_ROBOTS_OVERRIDES": {never.url("").rstrip("/"): asked_to_stop},
+            "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600,
+        }
+        crawler = await crawl(Pages, settings, urls=[site.url("/page"), site.url("/page?2")])
+        assert never.paths() == []
+        assert site.paths() == ["/robots.txt"]  # No second try: the override would end it, too.
+    (error, _) = pages(crawler).refused.values()
+    assert isinstance(error, ForbiddenByRobotsTxt)
+    assert error.unreachable
+    (text,) = [each for each in own_warnings(log) if "Could not fetch" in each]
+    assert (
+        f"an override disallows the site to which it redirects ({never.url('/robots.txt')}" in text
+    )
+
+
+@in_reactor
+async def test_redirect_to_a_site_with_another_override_is_followed() -> None:
+    agreed = {"rules": "ignore", "reason": "contract"}
+    with Site({"*": b"ok"}) as site, Site({"/robots.txt": SHOP}) as other:
+        site.pages["/robots.txt"] = redirect(other.url("/robots.txt"))
+        settings = {"GBOT_ROBOTS_OVERRIDES": {other.url("").rstrip("/"): agreed}}
+        crawler = await crawl(Pages, settings, urls=[site.url("/cart"), site.url("/free")])
+        assert paths_of(crawler, site) == {"/free"}
 
 
 SHOP = b"user-agent: *\ndisallow: /internal/\ndisallow: /cart\ndisallow: /*?sort=\ncrawl-delay: 3\n"
