@@ -721,8 +721,8 @@ def several_of(crawler: Crawler, kind: type) -> str:
 def is_bypassed(crawler: Crawler, middleware: object, *methods: str) -> bool:
     """Whether a downloader middleware that has one of `methods` comes before `middleware`.
 
-    Such a middleware gets requests before `middleware` does, and responses after it. Middlewares of
-    Scrapy and of this plugin are ignored.
+    Such a middleware gets requests before `middleware` does, and responses after it. So it may
+    handle them without `middleware`. Middlewares of Scrapy and of this plugin are ignored.
     """
     for other in downloader_middlewares(crawler):
         if other is middleware:

@@ -27,10 +27,11 @@ and an allow rule may have a higher precedence.
 2. A wildcard pattern with a long text before its first star *hangs* on that text as a stem. The
    pattern is tried only for paths that begin with the stem.
 3. Any other wildcard pattern has a *needle*, which is its longest literal segment after the first
-   star. The pattern is tried only for paths that contain the needle. If there are few needles, or
-   if a needle is short, the path is searched for each needle with the operator `in`. Otherwise the
-   pattern is filed in a dictionary, with the first or last five characters of its needle as the
-   key. For each run of five characters in the path, the patterns under this key are tried.
+   star. The pattern is tried only for paths that contain the needle. If there are few needles,
+   the path is searched for each of them with the operator `in`. If there are many, only the short
+   needles are searched for in this way. A pattern with a longer needle is filed in a dictionary,
+   with the first or last five characters of its needle as the key. For each run of five characters
+   in the path, the patterns under this key are tried.
 4. With a hostile file, thousands of patterns may remain after step 3. In this case all suffixes of
    the path are sorted. One bisection for each segment of a pattern then shows whether the path
    contains the segment, and where. Only patterns whose segments may follow one another in the path

@@ -180,7 +180,8 @@ class Front:
         3. The scheduler is Scrapy's, and its queue is on disk. If the queue is divided by slot, the
            queue counts the requests in the room as active downloads of their slots.
         4. The scheduler is Scrapy's, but the user has changed the class of its queue in memory, or
-           its `next_request`. The front only takes requests from the scheduler.
+           its `next_request`. The front takes requests from the scheduler until one of them
+           may go on. It leaves the queue as it is.
         """
         scheduler: Any = self
         room.keeps_crawl_open = True
@@ -404,9 +405,9 @@ class Front:
     def _give_back(self, request: Request) -> bool:
         """Mark `request`, and give it back to the user's scheduler; return whether that worked.
 
-        `returned` sets the mark, which is removed when the front takes the request again, or if the
-        scheduler fails. The middleware sends a request back to wait only once, with the same mark.
-        When the mark is removed, the middleware may send the request back once more.
+        The function `returned` sets the mark. While a request has the mark, the middleware does not
+        send it back to wait again. The mark is removed when the front takes the request again, or
+        if the scheduler fails. After that, the middleware may send the request back once more.
         """
         try:
             self._theirs.enqueue_request(returned(request))

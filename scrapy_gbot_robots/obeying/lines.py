@@ -350,10 +350,10 @@ class Handed(NamedTuple):
     def goes_back(self, origin: Origin) -> bool:
         """Whether the middleware sends the request back to the room, to wait for an answer.
 
-        The middleware calls this method if memory has no answer for `origin`, or one that forbids
-        everything for now. The request does not go back if the room handed it out with an answer
-        for `origin`, or if it has gone back before. But if the front has given it back to the
-        user's scheduler after that, it may go back once more.
+        The middleware calls this method if memory has no answer for `origin`, or if the answer in
+        memory forbids everything for now. A request that the room handed out with an answer for
+        `origin` does not go back. Any other request goes back to the room only once. However, if
+        the front has since returned it to the user's scheduler, it may go back once more.
         """
         if self.answer is not None and self.answer.origin == origin:
             return False

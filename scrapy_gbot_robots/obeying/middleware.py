@@ -378,7 +378,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
            robots.txt in memory allows its URL.
         """
         # A middleware of the project may have sent a new request in place of `request`. If
-        # `process_request` has checked the new request, the page is not counted.
+        # `process_request` has checked the new request, the URL of the page was checked.
         asked = response.request or request
         proof = asked.meta.get(PROVENANCE)
         if asked is not request and (proof is None or proof is not request.meta.get(PROVENANCE)):

@@ -442,8 +442,8 @@ class Room:
 
         The number of requests that wait in the downloader for this reason is at most a quarter of
         CONCURRENT_REQUESTS. They wait until the first wait of their origin is over (patience.py).
-        All other requests whose robots.txt is unreachable are forbidden. In a line, requests may
-        wait longer (`_waits_in_line`).
+        If the robots.txt of any further request in the downloader is unreachable, that request is
+        forbidden. Requests in the lines of the room may wait longer (`_waits_in_line`).
         """
         answer = site.answer
         if answer is None or not answer.is_waited_for(waiter.request):

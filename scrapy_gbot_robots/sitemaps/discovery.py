@@ -180,7 +180,7 @@ class SitemapFeed:
     def _named(self) -> frozenset[Origin | None]:
         """The origins of the robots.txt files in the spider's `sitemap_urls`.
 
-        The set also contains None if `sitemap_urls` contain a URL that is not of a robots.txt.
+        If any URL in `sitemap_urls` is not the URL of a robots.txt, the set also contains None.
         """
         return frozenset(map(origin_of_robots_txt, self._spider.sitemap_urls))
 

@@ -88,8 +88,8 @@ class StorageChoice(NamedTuple):
 def sqlite_of_project() -> Path | None:
     """Return the default path of the SQLite file, which is in the data directory of the project.
 
-    Return None outside a project. Otherwise a crawl would leave a file in any directory in which
-    the user happens to start it.
+    Return None outside a project. If there were a default path there too, each crawl would leave a
+    file in the directory in which the user happens to start it.
     """
     try:
         if not inside_project():
