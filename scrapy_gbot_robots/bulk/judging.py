@@ -151,7 +151,7 @@ class Judge:
             answers[key] = allowed
             answers_of_each.append(answers)
             keys.append(key)
-        # Then judge each path once for all sites with the same basis.
+        # Then judge each path once. Sites with the same basis have the same verdicts.
         for basis, answers in answers_by_basis.items():
             if basis is not None:
                 self._judge_paths(answers, basis)

@@ -136,7 +136,7 @@ _PAGES = {
     ),
     "X": ("https://developer.x.com/en/docs/tweets/optimize-with-cards/guides", "2026-11-28"),
 }
-# For these crawlers, a page of the operator other than the page in `_PAGES` was read.
+# The facts on these crawlers are from other pages of their operators than the pages in `_PAGES`.
 _OTHER_PAGES = {
     "Google-GeminiNotebook": (
         f"{_PAGES['Google'][0]}/google-user-triggered-fetchers",

@@ -347,10 +347,10 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
 
 
 def _quick_chars(rules: Rules) -> tuple[Index | None, float]:
-    """Return the current index, and a limit on the length of a URL in characters.
+    """Return the current index, and how many characters a URL may have to be judged fast by it.
 
-    For a longer URL, `takes_long` is True. The limit is negative if even the shortest URL may take
-    long. It is valid only for this index.
+    For a longer URL, `takes_long` is True. The number is negative if even the shortest URL may take
+    long. If the rules get another index, the number must be computed again.
     """
     index = rules._index  # noqa: SLF001
     if len(content_lines_of(rules)) > _MANY_CONTENT_LINES:

@@ -326,8 +326,9 @@ class Room:
         """
         if self._lookup.is_closing:
             return None
-        # Before the spider is open, an item pipeline may download a page in its `open_spider`. The
-        # opening then waits for this page, and an unreachable robots.txt needs the clock.
+        # An item pipeline may download a page in its `open_spider`. The crawl then does not call
+        # `start` before the page has come. If the robots.txt of the page is unreachable, it is
+        # requested again only by the clock. So the clock starts here.
         self._run_clock()
         waiter = Waiter(request, user_agent, next(self._numbers))
         site = self._sites[origin]
