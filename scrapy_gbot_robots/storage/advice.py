@@ -13,8 +13,14 @@ from typing import NamedTuple
 
 _SETTINGS = "GBOT_ROBOTS_REDIS_URL or GBOT_ROBOTS_REDIS_CLIENT"
 _PAGE = "https://scrapy-gbot-robots.readthedocs.io/fleets/"
+_SCHEME = "the URL begins with rediss:// if this Redis uses TLS, and only then"
 
 NO_CONNECTION = f"Check that this Redis runs and can be reached. Its address is in {_SETTINGS}"
+# If only one of the two sides uses TLS, the server closes the connection, or waits for more bytes.
+NO_ANSWER = (
+    f"Check that this Redis runs and can be reached, and that {_SCHEME}. Its address is in "
+    f"{_SETTINGS}"
+)
 URL = (
     "Correct the URL in GBOT_ROBOTS_REDIS_URL, or in REDIS_URL. In user and password, write "
     "%2F for a slash, %3F for ?, %23 for # and %25 for a percent sign"
@@ -43,7 +49,7 @@ DATABASE = (
 )
 DISK = "This Redis cannot write to its disk. Free some space, or repair the disk"
 LOADING = "This Redis has just started and is still loading its data. You need not do anything"
-TLS = "Check the certificates, and that the URL begins with rediss:// if this Redis uses TLS"
+TLS = f"Check the certificates, and that {_SCHEME}"
 
 NO_PASSWORD = f"This Redis has no password. Remove user and password from {_SETTINGS}"
 CLIENTS = (
@@ -54,7 +60,10 @@ PROTECTED = (
     "This Redis accepts connections from its own machine only. Give it a password, and put the "
     f"password into {_SETTINGS}: redis://:PASSWORD@HOST:PORT/DB"
 )
-COMMANDS = f"This Redis lacks commands that the plugin needs: {_PAGE}#redis"
+COMMANDS = (
+    f"This Redis lacks commands that the plugin needs: {_PAGE}#redis. If it is a Sentinel, which "
+    f"stores no data, use GBOT_ROBOTS_REDIS_CLIENT, see {_PAGE}#sentinels-and-clusters"
+)
 REPLICAS = (
     "This Redis does not write while it has fewer replicas than its min-replicas-to-write. Check "
     "its replicas"
@@ -117,6 +126,13 @@ _KINDS = (
     _kind("", REPLICAS, "noreplicas", "not enough good "),
     _kind("", OTHER_KEYS, "wrongtype", "wrong kind of value"),
     _kind("", BUSY, "busy running a script", "busy redis is busy"),
+    _kind(
+        "TimeoutError ConnectionResetError",
+        NO_ANSWER,
+        "reset by peer",
+        "forcibly closed",
+        "closed by server",
+    ),
     # If the URL contains an option that does not exist, the client raises a TypeError.
     _kind("", OPTIONS, "unexpected keyword argument"),
     _kind("ResponseError", ANSWERED),

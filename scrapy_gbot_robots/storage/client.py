@@ -61,7 +61,7 @@ THREADS = 8
 
 # The advice that is logged if a storage fails and its exception contains no advice. The keys are
 # the names of storages.
-_ADVICE = {"sqlite": advice.FILE, "redis": advice.NO_CONNECTION}
+_ADVICE = {"sqlite": advice.FILE, "redis": advice.NO_ANSWER}
 # The advice that is logged if a storage raises an exception other than StorageError and
 # TimeoutError, which shows a bug. The keys are the names of storages.
 _ADVICE_ON_BUG = {"sqlite": advice.FILE, "redis": advice.FUNCTION}

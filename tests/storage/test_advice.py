@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import pytest
@@ -18,9 +19,10 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.documentation import text_of
 from ..support.entries import ORIGIN, RULES
-from ..support.redis_server import RedisServer, full, storage_at
+from ..support.redis_server import RedisServer, full, redis_server, storage_at
 from ..support.redis_topologies import free_ports
 from ..support.rows import row, table
+from ..support.tls import certificate_and_key
 
 pytest.importorskip("redis")
 NewServer = Callable[..., AbstractContextManager[RedisServer]]
@@ -150,6 +152,16 @@ def no_such_database(new_server: NewServer) -> Iterator[str]:
         yield server.url.replace("/0", "/99")
 
 
+@contextmanager
+def sentinel(new_server: NewServer) -> Iterator[str]:
+    master, port = free_ports(2)
+    with TemporaryDirectory(prefix="sentinel-") as directory:
+        config = Path(directory, "sentinel.conf")
+        config.write_text(f"sentinel monitor mymaster 127.0.0.1 {master} 1\n")
+        with new_server(port=port, config=config) as server:
+            yield server.url
+
+
 @pytest.fixture
 def moved(emptied: Any, kind: str) -> str:
     """URL of the one node of a whole cluster that the keys of `ORIGIN` are not on."""
@@ -179,6 +191,7 @@ REFUSED = ("ConnectionError", advice.NO_CONNECTION)
     row("full", full_server, "(OutOfMemory|Response)Error", advice.MEMORY),
     row("replica", replica, "(ReadOnly|Response)Error", advice.REPLICA),
     row("cluster-of-no-slots", node_of_no_slots, "ClusterDownError", advice.CLUSTER_DOWN),
+    row("sentinel", sentinel, "ResponseError", advice.COMMANDS),
     row("no-such-database", no_such_database, "ResponseError", advice.DATABASE),
 )
 def test_redis_that_fails_is_told_by_its_kind(
@@ -195,6 +208,25 @@ def test_redis_that_fails_is_told_by_its_kind(
             said = f"cannot use Redis at {re.escape(storage.server)}: {class_name}: "
             assert re.match(said, str(raised.value))
             assert "word" not in str(raised.value).replace("password", "")
+
+
+@pytest.mark.parametrize("tls_at", ["server", "client"])
+def test_tls_on_one_side_alone_is_told(tls_at: str, tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    kind, pem = "redis", None
+    if tls_at == "server":
+        kind, pem = "system", tmp_path / "tls.pem"
+        pem.write_bytes(certificate_and_key())
+    with redis_server(port=port, kind=kind, tls=pem):
+        url = f"{'redis' if pem else 'rediss'}://127.0.0.1:{port}/0"
+        with closing(storage_at(url)) as storage, pytest.raises(StorageError) as raised:
+            storage.get(ORIGIN)
+    assert "rediss:// if this Redis uses TLS, and only then" in raised.value.advice
+
+
+def test_sentinel_is_led_to_its_chapter() -> None:
+    assert "Sentinel" in advice.COMMANDS
+    assert "fleets/#sentinels-and-clusters" in advice.COMMANDS
 
 
 def test_node_of_a_cluster_is_told_though_redis_py_drops_the_word(moved: str) -> None:
@@ -237,6 +269,13 @@ class AskError(Exception):
     (ValueError("Error running script: @user_script: -READONLY You can't"), advice.REPLICA),
     (ValueError("a room that was removed, and downloading ssl"), advice.NO_CONNECTION),
     (OSError(errno.ECONNREFUSED, "Connection refused"), advice.NO_CONNECTION),
+    (
+        ValueError("Error while reading from a:1 : (104, 'Connection reset by peer')"),
+        advice.NO_ANSWER,
+    ),
+    (ValueError("Connection closed by server."), advice.NO_ANSWER),
+    (ValueError("Error 10054: existing connection was forcibly closed"), advice.NO_ANSWER),
+    (TimeoutError("Timeout connecting to server"), advice.NO_ANSWER),
 )
 def test_error_of_another_client_is_told_by_its_class_or_its_text(
     error: Exception, text: str
@@ -292,5 +331,6 @@ def test_texts_that_the_page_of_fleets_tells_to_look_for_are_in_the_warnings() -
     rows = text_of("docs/fleets.md").partition("| in the WARNING |")[2].partition("\n\n")[0]
     quoted = re.findall(r"\| `([^`]+)` \|$", rows, re.MULTILINE)
     told = [advice.LOGIN, advice.RIGHTS, advice.MEMORY, advice.REPLICA, advice.CLUSTER]
+    told += [advice.COMMANDS, advice.NO_ANSWER]
     assert len(quoted) == len(told)
     assert [text for quote, text in zip(quoted, told, strict=True) if quote not in text] == []
