@@ -532,15 +532,35 @@ _NEEDS_OF_DISCOVERY = {
     "sitemaps_hosts": _Need("sitemaps", ("off",), '"auto"'),
 }
 
+# The meta keys that have no effect in GBOT_ROBOTS_META_KEYS, because the plugin sets them itself in
+# each request for a robots.txt (fetching/fetcher.py). The values are the field names of the
+# settings to use instead, or "" if there is none.
+_OWN_KEYS = {
+    "allow_offsite": "",
+    "dont_cache": "",
+    "dont_merge_cookies": "",
+    "dont_obey_robotstxt": "",
+    "dont_redirect": "",
+    "dont_retry": "",
+    "download_fail_on_dataloss": "",
+    "download_maxsize": "max_bytes",
+    "download_timeout": "timeout_secs",
+    "download_warnsize": "",
+    "ftp_password": "",
+    "ftp_user": "",
+    "handle_httpstatus_all": "",
+}
+
 
 def mistakes(settings: Words) -> Iterator[str]:
     """Yield a sentence for each setting in `settings` that is probably a mistake.
 
-    There are three kinds of mistakes:
+    There are four kinds of mistakes:
 
     1. The plugin has no setting of this name. The name may be misspelt.
     2. The setting has no effect because of the value of a second setting.
-    3. `GBOT_ROBOTS_USER_AGENTS` contains the User-Agent header of a browser.
+    3. `GBOT_ROBOTS_META_KEYS` contains a key that the plugin sets itself.
+    4. `GBOT_ROBOTS_USER_AGENTS` contains the User-Agent header of a browser.
     """
     field_names = [row.name for row in fields(GbotSettings)]
     for name in sorted(map(str, settings)):
@@ -548,6 +568,16 @@ def mistakes(settings: Words) -> Iterator[str]:
             end = _LOOKS_OURS.sub("", name)
             yield f"unknown setting {name}: ignored. {_instead(end, field_names)}"
     yield from _without_effect(_NEEDS, settings)
+    with suppress(ValueError):
+        for key in _read("meta_keys", _rows()["meta_keys"], settings):
+            if key in _OWN_KEYS:
+                instead = ""
+                if _OWN_KEYS[key]:
+                    instead = f". Set {_name_of(_OWN_KEYS[key])}"
+                yield (
+                    f"{_name_of('meta_keys')} has {key!r}, which has no effect, because the plugin "
+                    f"sets this key itself{instead}"
+                )
     with suppress(ValueError):
         user_agents = _read("user_agents", _rows()["user_agents"], settings)
         for name in filter(is_browser_like, user_agents):

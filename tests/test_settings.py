@@ -183,6 +183,7 @@ OFF = ": ignored. To switch the add-on off, set GBOT_ROBOTS_ENABLED = False"
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) Chrome/120.0"
 WITHOUT = " has no effect without GBOT_ROBOTS_"
 WITH = " has no effect with GBOT_ROBOTS_"
+OWN_KEY = ", which has no effect, because the plugin sets this key itself"
 OR_SET = ". Remove it, or set GBOT_ROBOTS_"
 
 
@@ -195,6 +196,14 @@ OR_SET = ". Remove it, or set GBOT_ROBOTS_"
         f"USER_AGENTS has '{CHROME}', which names a browser and no crawler",
     ),
     ({"GBOT_ROBOTS_USER_AGENTS": 7}, ""),
+    # The robots.txt request has keys of its own.
+    (
+        {"GBOT_ROBOTS_META_KEYS": ["proxy", "download_timeout"]},
+        f"META_KEYS has 'download_timeout'{OWN_KEY}. Set GBOT_ROBOTS_TIMEOUT_SECS",
+    ),
+    ({"GBOT_ROBOTS_META_KEYS": ["dont_retry"]}, f"META_KEYS has 'dont_retry'{OWN_KEY}"),
+    ({"GBOT_ROBOTS_META_KEYS": ["proxy", "playwright", "my_key"]}, ""),
+    ({"GBOT_ROBOTS_META_KEYS": 7}, ""),
     ({"REDIS_URL": "redis://a"}, ""),
     # It is misspelt, and the most similar one is named.
     ({"GBOT_ROBOTS_MAX_AGE": "1"}, f"unknown setting GBOT_ROBOTS_MAX_AGE{MEANT}MAX_AGE_SECS?"),

@@ -1,6 +1,7 @@
 """What the pages put in the place of code that projects write by hand does what that code was for."""
 
 import json
+import re
 import runpy
 from collections.abc import AsyncIterator, Iterator
 from hashlib import sha256
@@ -14,6 +15,7 @@ from scrapy.pipelines.files import FilesPipeline
 
 from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
+from scrapy_gbot_robots.settings import mistakes
 from scrapy_gbot_robots.signals import request_forbidden
 
 from ..support.crawls import (
@@ -66,6 +68,31 @@ async def test_robots_txt_has_the_meta_keys_named(settings: Any, keys: Any, site
     Sees.seen.clear()
     await crawl(Pages, settings, urls=[Request(site.url("/yes"), meta=meta)])
     assert Sees.seen == {site.url("/robots.txt"): keys, site.url("/yes"): {*meta}}
+
+
+@in_reactor
+async def test_meta_keys_without_effect_are_those_that_the_log_warns_of(site: Site) -> None:
+    (text,) = re.findall(
+        r"^Some keys have no effect in the list.*?(?=^####)",
+        (HOME / "docs/settings.md").read_text(encoding="utf-8"),
+        re.DOTALL | re.MULTILINE,
+    )
+    useless = set(re.findall("`([a-z_]+)`", text))
+    mark = 1_234_567
+    seen: dict[str, Any] = {}
+
+    class Watches:
+        def process_request(self, request: Request) -> None:
+            if request.url.endswith("/robots.txt"):
+                seen.update(request.meta)
+
+    keys = [*useless, "proxy_of_mine", "cookiejar"]
+    settings = {"GBOT_ROBOTS_META_KEYS": keys, "DOWNLOADER_MIDDLEWARES": {Watches: 999}}
+    meta = {**dict.fromkeys(keys, mark), "dont_obey_robotstxt": False}
+    await crawl(Pages, settings, urls=[Request(site.url("/yes"), meta=meta)])
+    assert {key for key in keys if seen[key] == mark} == {"proxy_of_mine", "cookiejar"}
+    warned = {key for key in keys if [*mistakes({"GBOT_ROBOTS_META_KEYS": [key]})]}
+    assert warned == useless
 
 
 class WithFiles(Pages):
