@@ -34,7 +34,7 @@ FUNCTION = "Correct the function in GBOT_ROBOTS_REDIS_CLIENT. The traceback show
 LOGIN = f"Put the right user and password into {_SETTINGS}: redis://USER:PASSWORD@HOST:PORT/DB"
 RIGHTS = f"Give this user of Redis the rights that the plugin needs: {_PAGE}#redis"
 MEMORY = (
-    "Increase maxmemory of this Redis, or set its maxmemory-policy to volatile-ttl. Then it evicts "
+    "Increase maxmemory of this Redis, or set its maxmemory-policy to volatile-lru. Then it evicts "
     "keys with a time to live, as all keys of the plugin have"
 )
 REPLICA = f"This Redis is a read-only replica. Put the address of its master into {_SETTINGS}"
