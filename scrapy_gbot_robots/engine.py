@@ -838,7 +838,7 @@ def at_end_of_way(
         crawler: the crawl.
         end_way: the function.
         of_all: whether `end_way` is called for all requests. Otherwise it is called only for
-            requests that an exception has ended.
+            requests that an exception or a new request has ended.
 
     Returns:
         True if the crawl will call `end_way`. False if a user's own downloader has no downloader
@@ -854,7 +854,7 @@ def at_end_of_way(
         try:
             result = await download(enqueue, request)
         finally:
-            if of_all or result is None:
+            if of_all or not isinstance(result, Response):
                 end_way(request, result)
         return result
 

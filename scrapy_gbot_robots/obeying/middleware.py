@@ -67,6 +67,11 @@ _STATS_OF_OVERRIDES = {
     Action.ALLOW: "gbot_robots/override/allowed",
 }
 
+# This signal is sent when a middleware has replaced a start request by the new request `request`,
+# or has sent the start request back to the scheduler. The class that writes the report of a crawl
+# connects a handler to it.
+REPLACED = object()
+
 logger = logging.getLogger(__name__)
 
 
@@ -341,6 +346,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         If `result` is a new request, the keys stay, because the same user agent applies to it.
         """
         if isinstance(result, Request):
+            if "is_start_request" in result.meta:  # This is Scrapy's mark.
+                self.crawler.signals.send_catch_log(REPLACED, request=result)
             return
         self._clear_marks(request, is_at_end=True)
         if result is not None and result.request is not None:

@@ -33,6 +33,7 @@ from ..core.urls import Origin, shown
 from ..engine import is_offsite, refuse_as_add_on
 from ..exceptions import ForbiddenByRobotsTxt
 from ..meta import RETURNED
+from ..obeying.middleware import REPLACED
 from ..settings import GbotSettings
 from ..signals import request_forbidden
 from .summary import CrawlCounts, ForbiddingRule, summary
@@ -121,7 +122,8 @@ class StartRequests:
         self.forbidden = 0
         self.first = ""
         self._signals.connect(self._count, signals.request_scheduled)
-        self._signals.connect(self._count_dropped, signals.request_dropped)
+        self._signals.connect(self._count_out, signals.request_dropped)
+        self._signals.connect(self._count_out, REPLACED)
         self._signals.connect(self._look_at, signals.response_received)
         self._signals.connect(self._count_forbidden, request_forbidden)
 
@@ -134,9 +136,10 @@ class StartRequests:
         if _is_first_of_a_start(request) and not is_offsite(self._crawler, request):
             self._scheduled += 1
 
-    def _count_dropped(self, request: Request) -> None:
-        # Scrapy drops a second request for the same URL, for example. It sends the signal
-        # `request_scheduled` before it drops a request, so `_count` has counted the request.
+    def _count_out(self, request: Request) -> None:
+        # `_count` counts one request too many in two cases. Scrapy drops a second request for the
+        # same URL, for example, after it has sent the signal `request_scheduled`. And a middleware
+        # may replace a start request by `request`, which is then scheduled as well.
         if _is_first_of_a_start(request):
             self._scheduled -= 1
 
@@ -154,7 +157,8 @@ class StartRequests:
 
     def _disconnect(self) -> None:
         self._signals.disconnect(self._count, signals.request_scheduled)
-        self._signals.disconnect(self._count_dropped, signals.request_dropped)
+        self._signals.disconnect(self._count_out, signals.request_dropped)
+        self._signals.disconnect(self._count_out, REPLACED)
         self._signals.disconnect(self._look_at, signals.response_received)
         self._signals.disconnect(self._count_forbidden, request_forbidden)
 

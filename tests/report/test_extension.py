@@ -220,6 +220,34 @@ async def test_crawl_whose_start_requests_were_all_forbidden_ends_with_a_warning
         assert where in text or site.url("/no") in text
 
 
+class Tidies:
+    """A middleware of a project: it replaces each URL that has a query by the URL without it."""
+
+    def process_request(self, request: Request, spider: Any = None) -> Request | None:
+        url, question_mark, _ = request.url.partition("?")
+        return request.replace(url=url) if question_mark else None
+
+
+@table(
+    "paths, forbidden",
+    row("each", ["/no?1", "/no/2?2", "/never/1?3"], 3),
+    row("to-one-page", ["/no?1", "/no?2"], 1),  # Scrapy drops the second request as a duplicate.
+    row("one-of-two", ["/no?1", "/yes?2"], 0),
+    row("one-of-two-fails", ["/no?1", "/broken?2"], 0),
+)
+@in_reactor
+async def test_start_request_that_a_middleware_replaces_counts_once(
+    paths: list[str], forbidden: int, log: Any
+) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok", "/broken": raw(b"")}) as site:
+        requests = [Request(site.url(path)) for path in paths]
+        await crawl(Pages, {"DOWNLOADER_MIDDLEWARES": {Tidies: 50}}, urls=requests)
+    told = [text for text in summaries(log) if text.startswith(ALL)]
+    assert len(told) == bool(forbidden)
+    for text in told:
+        assert text.startswith(f"{ALL} ({forbidden}). The first was {site.url('/no')}")
+
+
 @in_reactor
 async def test_origin_that_only_an_override_blocks_is_not_counted(tmp_path: Path, log: Any) -> None:
     path = tmp_path / "report.html"
