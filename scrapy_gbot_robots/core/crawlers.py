@@ -19,6 +19,8 @@ over. A name "sounds like a bot" if it contains "bot", "crawl", "spider" or "goo
 4. Any other name outside the comments.
 5. Any other name with a version, in a comment.
 6. Any other name in a comment that sounds like a bot.
+7. A name that ends with "bot", "crawler" or "spider" and has a number directly behind it, as in
+   "Mozilla/5.0 (X11; Linux x86_64; Bot0.5.0)".
 
 The logs of some servers have a plus sign for each space, and users copy headers from them. So in a
 header without spaces and with "+(", as in "Mozilla/5.0+(compatible;+Bot/2.1;++url)", a plus sign
@@ -94,6 +96,8 @@ _NO_NAME = re.compile(r"[UIN]?\Z|\+|\S*(?:://|@)|user-agent:", re.IGNORECASE)
 _PLUS = re.compile(r"\+(\+?)")
 BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 _BOT_WORDS = re.compile("bot|crawl|spider|google", re.IGNORECASE)
+# This matches a name with a number directly behind it. The group of the expression is the token.
+_NUMBERED = re.compile(r"([A-Za-z_-]*(?:bot|crawler|spider))\d[\d.]*(?:/\S*)?", re.IGNORECASE)
 
 # Products that occur in the headers of browsers, in lower case. If a header begins with one of them
 # and contains another product, the other product is taken for the crawler.
@@ -332,6 +336,7 @@ def _candidates(words: Iterable[str], comments: Iterable[str]) -> Iterator[str]:
     yield from _names(beside)
     yield from _names(with_version)
     yield from filter(_BOT_WORDS.search, _names(inside))
+    yield from _names(filter(None, map(_NUMBERED.fullmatch, chain(words, names))))
 
 
 def _names(products: Iterable[re.Match[str]]) -> list[str]:

@@ -157,6 +157,11 @@ mybot        | https://e.org/bot mybot/1.0
 mybot        | "Mozilla/5.0 (compatible; mybot/1.0)"
 MyBot        | Mozilla/5.0 (Compatible; MyBot/1.0)
 mybot        | Mozilla/5.0 (compatible, mybot/1.0)
+trendictionbot | Mozilla/5.0 (Windows NT 10.0; Win64; x64; trendictionbot0.5.0; trendiction search; http://www.trendiction.de/bot; please let us know of any problems; web at trendiction.com) Gecko/20071127 Firefox/3.0.0.11
+mybot        | Mozilla/5.0 (X11; Linux x86_64; mybot2) Gecko/20100101 Firefox/120.0
+My-Crawler   | Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) My-Crawler2.0/x Safari/537.36
+mybot        | Mozilla/5.0 (X11; OtherBot2; mybot/1.0)
+Mozilla      | Mozilla/5.0 (Linux; Android 9; sdk_google_atv_x86; Win64; x64; rv:109.0) Gecko/20100101 Firefox/120.0
 mybot        | Mozilla/5.0 (compatible mybot/1.0; +https://e.org)
 reader       | Mozilla/5.0 (compatible; https://e.org/; reader/1.0)
 mybot        | Mozilla/5.0 (compatible; mybot (+https://e.org/bot); contact)
