@@ -352,17 +352,13 @@ def test_commands_run(block: Block, tmp_path: Path) -> None:
 def test_workflow_of_a_site_owner_passes_and_fails_for_a_closed_site(tmp_path: Path) -> None:
     yaml = pytest.importorskip("yaml")
     page = HOME / "docs" / "site-owners.md"
-    (text,) = [block.text for block in blocks(page, "text") if "jobs:" in block.text]
+    text, _ = [block.text for block in blocks(page, "text") if "jobs:" in block.text]
     workflow = yaml.safe_load(text)
     assert workflow[True] == ["push", "pull_request"]  # YAML 1.1 reads "on" as true
-    (job,) = workflow["jobs"].values()
-    assert [step["uses"].split("@")[0] for step in job["steps"] if "uses" in step] == [
-        "actions/checkout",
-        "actions/setup-python",
-    ]
+    steps = steps_of(workflow)
     matcher = json.loads(next(block.text for block in blocks(page, "text") if block.text[0] == "{"))
     (pattern,) = matcher["problemMatcher"][0]["pattern"]
-    script = "\n".join(step["run"] for step in job["steps"] if "run" in step)
+    script = "\n".join(step["run"] for step in steps if "run" in step)
     for number, (path, passes) in enumerate([("/cart/", True), ("/", False)]):
         folder = tmp_path / str(number)
         (folder / "public").mkdir(parents=True)
@@ -373,6 +369,35 @@ def test_workflow_of_a_site_owner_passes_and_fails_for_a_closed_site(tmp_path: P
     found = re.match(pattern["regexp"], ended.stdout.splitlines()[0])
     assert found
     assert found.groups()[:3] == ("public/robots.txt", "2", "warning")
+
+
+@pytest.mark.slow
+def test_daily_workflow_of_a_site_owner_checks_what_the_server_sends(tmp_path: Path) -> None:
+    yaml = pytest.importorskip("yaml")
+    page = HOME / "docs" / "site-owners.md"
+    _, text = [block.text for block in blocks(page, "text") if "jobs:" in block.text]
+    workflow = yaml.safe_load(text)
+    assert workflow[True]["schedule"] == [{"cron": "15 3 * * *"}]
+    script = "\n".join(step["run"] for step in steps_of(workflow) if "run" in step)
+    assert "--no-deps" not in script, "lint needs Scrapy to fetch a file"
+    for number, (path, passes) in enumerate([("/cart/", True), ("/", False)]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "robots.expected").write_text("allow Googlebot /\n")
+        with Site({"/robots.txt": f"User-agent: *\nDisallow: {path}\n".encode()}) as site:
+            ended = run_block(script.replace("https://shop.example/", site.url()), folder, {}, {})
+        assert (ended.returncode == 0) is passes, ended.stderr
+
+
+def steps_of(workflow: dict[Any, Any]) -> list[dict[str, Any]]:
+    """The steps of the only job of a workflow, which begins with a checkout and with Python."""
+    (job,) = workflow["jobs"].values()
+    steps: list[dict[str, Any]] = job["steps"]
+    assert [step["uses"].split("@")[0] for step in steps if "uses" in step] == [
+        "actions/checkout",
+        "actions/setup-python",
+    ]
+    return steps
 
 
 @pytest.mark.parametrize(("line", "passes"), [("true", 0), ("exit 2", 0), ("(exit 1)", 1)])
