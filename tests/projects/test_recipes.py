@@ -205,25 +205,29 @@ async def test_pages_that_an_outage_forbade_are_kept_for_later(
 async def test_lazy_start_is_read_no_further_than_the_room_may_hold(tmp_path: Path) -> None:
     lazy: Any = of_recipes("LazySpider", tmp_path, "waiting.md")
     read: list[str] = []
+    sent: list[str] = []
     ahead: list[int] = []
 
     async def start(spider: Any) -> AsyncIterator[Request]:
         async for request in lazy.start(spider):
             read.append(request.url)
+            ahead.append(len(read) - len(sent))
             yield request
 
-    def parse(_: Any, response: Response) -> None:
-        ahead.append(len(read) - len(ahead))
+    def reached(request: Request) -> None:
+        if not request.url.endswith("/robots.txt"):
+            sent.append(request.url)
 
     gate = Gate("")
     with Site({"/robots.txt": gate, "*": b"ok"}) as site:
         urls = [site.url(f"/{number}") for number in range(40)]
-        own = {"start_urls": urls, "most_queued": 5, "start": start, "parse": parse}
-        crawler, ended = begin(type("Lazy", (lazy,), own))
+        own = {"start_urls": urls, "most_queued": 5, "start": start}
+        hears: dict[object, Any] = {signals.request_reached_downloader: reached}
+        crawler, ended = begin(type("Lazy", (lazy,), own), hears=hears)
         await until(lambda: crawler.engine and waiting(5)(crawler))
         await pause(0.5)  # The engine asks the room for requests several times meanwhile.
         assert read == urls[:5]
         gate.open()
         await together(ended)
-    assert len(ahead) == 40
-    assert max(ahead) <= 5 + 16  # 16 more requests may be in the downloader.
+    assert sorted(sent) == sorted(urls)
+    assert max(ahead) <= 5 + 16  # 16 more requests may be on the way through the middlewares.
