@@ -129,7 +129,7 @@ SUITE = """
 from spidermon import MonitorSuite
 
 class Suite(MonitorSuite):
-    monitors = [FewAreForbidden, NothingHasChanged]
+    monitors = [FewAreForbidden, NothingHasChanged, StorageWorks, FewAreUnreachable]
 """
 
 
@@ -154,6 +154,36 @@ async def test_monitors_read_the_stats(
     }
     await crawl(Pages, settings, urls=[site.url("/yes"), site.url("/no")])
     assert any(line.startswith(f"[Spidermon] {outcome}") for line in log.messages)
+
+
+# spidermon uses it
+@pytest.mark.filterwarnings("ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning")
+@table("down, of, outcome", row("one-of-twenty", 1, 20, "OK"), row("two-of-twenty", 2, 20, "FAIL"))
+@in_reactor
+async def test_monitor_fails_if_much_is_unreachable(
+    down: int, of: int, outcome: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: Any
+) -> None:
+    pytest.importorskip("spidermon", reason="spidermon is not installed")
+    texts = [block.text for block in blocks(HOME / "docs/other-plugins.md", "python")]
+    documented = "".join(text for text in texts if "spidermon" in text)
+    (tmp_path / f"monitors_{outcome}.py").write_text(documented + SUITE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    settings = {
+        "SPIDERMON_ENABLED": True,
+        "EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500},
+        "SPIDERMON_SPIDER_CLOSE_MONITORS": [f"monitors_{outcome}.Suite"],
+        "MOST_FORBIDDEN": of,
+        "MOST_CHANGED": 0,
+        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0,
+    }
+    page = Reply(200, b"<html></html>", {"Content-Type": "text/html"})
+    with Site({"/robots.txt": RULES, "*": page}) as up, Site({"*": Reply(503)}) as ill:
+        urls = [up.url(f"/yes/{number}") for number in range(of - down - 2)]  # and two robots.txt
+        urls += [ill.url(f"/{number}") for number in range(down)]
+        crawler = await crawl(Pages, settings, urls=urls)
+    asked = stats(crawler)["downloader/request_count"] + stats(crawler)["robotstxt/forbidden"]
+    assert (stats(crawler)["gbot_robots/forbidden/unreachable"], asked) == (down, of)
+    assert f"[Spidermon] FewAreUnreachable/test_stat_monitor... {outcome}" in log.messages
 
 
 # Scrapy's own commands
