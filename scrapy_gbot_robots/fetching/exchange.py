@@ -33,7 +33,7 @@ from ..concurrency import within
 from ..core.urls import shown
 from ..engine import Send
 from ..policy import headers
-from ..policy.decoding import DecodeError, as_served, decoded
+from ..policy.decoding import DecodeError, as_served, decoded, is_decoded
 from ..policy.outcome import (
     Failure,
     Outcome,
@@ -303,6 +303,19 @@ class Exchange:
         self.response = response
         self.headers = response.headers.copy()
         response.headers.pop("Content-Encoding", None)
+
+    def keep_response_of_middleware(self, response: Response) -> None:
+        """Keep a response that no download handler has made, but a downloader middleware.
+
+        The middleware may have taken the response from a cache. Or it has downloaded the robots.txt
+        with another library, such as requests or curl_cffi. Such a library decodes the body, but
+        leaves Content-Encoding in the headers. If the body is text, it must not be decoded again.
+        """
+        self.response = response
+        self.headers = response.headers
+        if "Content-Encoding" in response.headers and is_decoded(response.body):
+            self.headers = response.headers.copy()
+            del self.headers["Content-Encoding"]
 
     def flag_unknown_length(self) -> None:
         """Add the flag "partial" to the response if no header marks the end of its body.

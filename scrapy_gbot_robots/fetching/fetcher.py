@@ -397,10 +397,8 @@ class Fetcher:
                     self._crawler, robots_request, self._settings.timeout_secs, own_meta
                 )
             if exchange.request is None:
-                # No download handler got the request, so a middleware has returned this response,
-                # for example from a cache.
-                exchange.response = response
-                exchange.headers = response.headers
+                # No download handler got the request.
+                exchange.keep_response_of_middleware(response)
             else:
                 self._expect_headers(exchange)
                 if self._connections.second(exchange.request) is not None:

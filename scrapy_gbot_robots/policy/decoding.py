@@ -14,6 +14,7 @@ The sources are RFC 9110 8.4 (Content-Encoding), RFC 1952 2.2 (gzip), RFC 1950 (
 
 from __future__ import annotations
 
+import codecs
 import html
 import re
 import zlib
@@ -49,6 +50,8 @@ _ZSTD_WINDOW_LOG = 23  # RFC 9659 limits the window of a content coding to 8 MiB
 # If a body contains one of these bytes, a browser does not treat it as text
 # (mimesniff.spec.whatwg.org 3).
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+# A shorter text than this one contains no rule.
+_SHORTEST_FILE = len(b"user-agent:*\ndisallow:/")
 
 # The page that a browser makes around a text file. The group of this expression matches the text of
 # the file, in which characters such as "<" are escaped.
@@ -80,6 +83,23 @@ def as_served(body: bytes, flags: Collection[str]) -> bytes:
         return body
     text = element[1].decode("utf-8", "surrogateescape")
     return html.unescape(text).encode("utf-8", "surrogateescape")
+
+
+def is_decoded(body: bytes) -> bool:
+    """Return whether `body` is certainly text, and not the bytes of a content coding.
+
+    It is text if it is UTF-8 and its beginning contains no byte of binary data. Encoded data has
+    such bytes, except perhaps in its first few bytes. So a body that is shorter than the shortest
+    robots.txt with a rule is not certainly text.
+    """
+    head = body[:_PIECE]
+    if len(head) < _SHORTEST_FILE or _BINARY.search(head):
+        return False
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # `head` may end within a character.
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def decoded(

@@ -8,6 +8,7 @@ import json
 import logging
 import random
 import threading
+import zlib
 from contextlib import ExitStack
 from importlib.util import find_spec
 from inspect import iscoroutinefunction
@@ -514,6 +515,39 @@ async def test_robots_txt_is_neither_put_into_scrapys_http_cache_nor_taken_from_
         assert site.paths() == ["/robots.txt"]
         assert "if-none-match" not in site.asked[0].headers
         assert {path.read_text() for path in tmp_path.rglob("response_body")} == stored
+
+
+@table(
+    "coding, decoded_body, is_readable",
+    # requests, httpx and curl_cffi decode a body and leave its coding in the headers.
+    row("decoded-gzip", "gzip", RULES, True),
+    row("decoded-brotli", "br", RULES, True),
+    row("decoded-twice", "gzip, zstd", RULES, True),
+    # As raw deflate, the first byte "#" begins a block, so it may be inflated to something else.
+    row("decoded-deflate", "deflate", "# Straße\n".encode() + RULES, True),
+    row("as-it-came", "gzip", gzip.compress(RULES), True),
+    row("as-it-came-and-broken", "gzip", gzip.compress(RULES)[:-9] + b"123456789", False),
+    row("ends-early", "gzip", gzip.compress(RULES)[:30], False),
+    row("ends-while-it-looks-like-text", "deflate", zlib.compress(RULES, 2)[:2], False),
+    row("unknown-coding", "compress", b"\x1f\x9d" + RULES, False),
+)
+@in_reactor
+async def test_body_of_a_middleware_that_downloads_by_itself_is_read(
+    coding: str, decoded_body: bytes, is_readable: bool
+) -> None:
+    class Downloads:
+        def process_request(self, request: Request) -> Response:
+            body = decoded_body if request.url.endswith("/robots.txt") else b"ok"
+            return TextResponse(request.url, headers={"Content-Encoding": coding}, body=body)
+
+    settings = {
+        "COMPRESSION_ENABLED": False,
+        "DOWNLOADER_MIDDLEWARES": {Downloads: 543},
+        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0,
+    }
+    urls = ["http://site.example/page", "http://site.example/free"]
+    crawler = await crawl(Pages, settings, urls=urls)
+    assert set(pages(crawler).crawled) == ({urls[1]} if is_readable else set())
 
 
 def endless(sent: list[int]) -> Content:
