@@ -5,9 +5,10 @@ An `Outcome` (policy/outcome.py) is what a fetch means for the crawl: `Fetched` 
 
 The table `_NAMES` assigns a `Failure`, such as `Failure.DNS`, to each exception that a download
 handler may raise. It contains the names of the exceptions, because the classes belong to several
-libraries (Twisted, OpenSSL, aiohttp, httpx), and some of these may not be installed. An exception
-that is not in the table becomes `Failure.OTHER`. The table does not contain `Failure.NO_FILES`
-(too many open files), because exceptions of several classes report it. It is recognised by `errno`.
+libraries (Twisted, OpenSSL, aiohttp, httpx), and some of these may not be installed. The table
+`_CODES` assigns a `Failure` to codes in the messages of exceptions. An exception that is in neither
+table becomes `Failure.OTHER`. The tables do not contain `Failure.NO_FILES` (too many open files),
+because exceptions of several classes report it. It is recognised by `errno`.
 """
 
 from __future__ import annotations
@@ -121,6 +122,44 @@ _NAMES = {
     Failure.PROXY: "TunnelError ClientHttpProxyError ProxyError",
     Failure.CANCELLED: "DownloadCancelledError CancelledError",
     Failure.NO_HANDLER: "NotSupported UnsupportedURLSchemeError",
+}
+# Download handlers that use libcurl or a browser, such as scrapy-impersonate and scrapy-playwright,
+# raise exceptions of few classes. Their messages contain a code of the program. curl's codes are
+# numbers (curl.se/libcurl/c/libcurl-errors.html). Chromium's codes begin with "net::ERR_"
+# (net/base/net_error_list.h), and Firefox's codes with "NS_ERROR_" (xpcom/base/ErrorList.py).
+_CODES = {
+    Failure.DNS: ("curl: (6)", "net::ERR_NAME_NOT_RESOLVED", "NS_ERROR_UNKNOWN_HOST"),
+    Failure.REFUSED: (
+        "curl: (7)",
+        "net::ERR_CONNECTION_REFUSED",
+        "net::ERR_ADDRESS_UNREACHABLE",
+        "NS_ERROR_CONNECTION_REFUSED",
+    ),
+    Failure.RESET: (
+        "curl: (52)",
+        "curl: (55)",
+        "curl: (56)",
+        "net::ERR_CONNECTION_CLOSED",
+        "net::ERR_CONNECTION_RESET",
+        "net::ERR_EMPTY_RESPONSE",
+        "NS_ERROR_NET_INTERRUPT",
+        "NS_ERROR_NET_RESET",
+    ),
+    Failure.TIMEOUT: (
+        "curl: (28)",
+        "net::ERR_CONNECTION_TIMED_OUT",
+        "net::ERR_TIMED_OUT",
+        "NS_ERROR_NET_TIMEOUT",
+    ),
+    Failure.TLS: ("curl: (35)", "curl: (60)", "net::ERR_CERT_", "net::ERR_SSL_"),
+    Failure.PROXY: (
+        "curl: (5)",
+        "curl: (97)",
+        "net::ERR_PROXY_CONNECTION_FAILED",
+        "net::ERR_TUNNEL_CONNECTION_FAILED",
+        "NS_ERROR_PROXY_CONNECTION_REFUSED",
+        "NS_ERROR_UNKNOWN_PROXY_HOST",
+    ),
 }
 _FAILURES: dict[str, Failure] = {}
 for _failure, _names in _NAMES.items():
@@ -628,7 +667,7 @@ def error_of(failure: Failure | None, why: str) -> Exception | None:
 
 
 def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
-    """Yield `Failure.NO_FILES` and the failures in `_NAMES` for an exception and its causes.
+    """Yield the failures that describe an exception and its causes.
 
     The most specific failure comes first. The order is:
 
@@ -680,3 +719,7 @@ def _own_meanings(error: object) -> Iterator[Failure]:
         for name in (cls.__name__, f"{cls.__module__}.{cls.__name__}"):
             if name in _FAILURES:
                 yield _FAILURES[name]
+    text = safe_str(error)[:_DETAIL_CHARS]
+    for failure, codes in _CODES.items():
+        if any(code in text for code in codes):
+            yield failure

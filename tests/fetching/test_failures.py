@@ -52,6 +52,20 @@ def group_of(*errors: BaseException) -> BaseException:
     return group
 
 
+def of_curl(name: str, code: int, text: str) -> BaseException:
+    """An error of curl_cffi, whose cause is an error of the same text."""
+    text = f"Failed to perform, curl: ({code}) {text}. See https://curl.se/libcurl/c/"
+    base = named("CurlError", module="curl_cffi.curl")
+    error = named(name, base, OSError, module="curl_cffi.requests.exceptions")
+    return with_cause(error(text), base(text))
+
+
+def of_browser(code: str) -> BaseException:
+    """An error of Playwright."""
+    error = named("Error", module="playwright._impl._errors")
+    return error(f"Page.goto: {code} at http://a.example/robots.txt\nCall log:\n  - navigating")
+
+
 REFUSED_BY_NEWER = named("DownloadConnectionRefusedError")
 
 
@@ -119,6 +133,22 @@ class UnspeakableError(Exception):
         twisted.DNSLookupError(f"not found: {OSError(errno.EMFILE, os.strerror(errno.EMFILE))}"),
         Failure.NO_FILES,
     ),
+    # what scrapy-impersonate and scrapy-playwright raise
+    row("dns-of-curl", of_curl("DNSError", 6, "Could not resolve host: a.example"), Failure.DNS),
+    row("refused-of-curl", of_curl("ConnectionError", 7, "Failed to connect"), Failure.REFUSED),
+    row("silence-of-curl", of_curl("ConnectionError", 52, "Empty reply"), Failure.RESET),
+    row("time-out-of-curl", of_curl("Timeout", 28, "Operation timed out"), Failure.TIMEOUT),
+    row("tls-of-curl", of_curl("SSLError", 35, "handshake failure"), Failure.TLS),
+    row("proxy-of-curl", of_curl("ProxyError", 5, "Could not resolve proxy"), Failure.PROXY),
+    row("another-of-curl", of_curl("RequestException", 61, "Bad coding"), Failure.OTHER),
+    row("dns-of-chromium", of_browser("net::ERR_NAME_NOT_RESOLVED"), Failure.DNS),
+    row("refused-of-chromium", of_browser("net::ERR_CONNECTION_REFUSED"), Failure.REFUSED),
+    row("tls-of-chromium", of_browser("net::ERR_CERT_DATE_INVALID"), Failure.TLS),
+    row("proxy-of-chromium", of_browser("net::ERR_PROXY_CONNECTION_FAILED"), Failure.PROXY),
+    row("another-of-chromium", of_browser("net::ERR_ABORTED"), Failure.OTHER),
+    row("dns-of-firefox", of_browser("NS_ERROR_UNKNOWN_HOST"), Failure.DNS),
+    row("refused-of-firefox", of_browser("NS_ERROR_CONNECTION_REFUSED"), Failure.REFUSED),
+    row("proxy-of-firefox", of_browser("NS_ERROR_PROXY_CONNECTION_REFUSED"), Failure.PROXY),
     row("without-an-end", of_itself(named("ConnectionLost")()), Failure.RESET),
 )
 def test_exception_has_its_meaning(error: BaseException, failure: Failure) -> None:
