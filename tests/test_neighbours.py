@@ -135,7 +135,7 @@ class Suite(MonitorSuite):
 
 # spidermon uses it
 @pytest.mark.filterwarnings("ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning")
-@pytest.mark.parametrize(("most", "outcome"), [(1, "OK"), (0, "FAILED")])
+@pytest.mark.parametrize(("most", "outcome"), [(1, "OK"), (0, "FAIL")])
 @in_reactor
 async def test_monitors_read_the_stats(
     most: int, outcome: str, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: Any
@@ -153,7 +153,33 @@ async def test_monitors_read_the_stats(
         "MOST_CHANGED": 0,
     }
     await crawl(Pages, settings, urls=[site.url("/yes"), site.url("/no")])
-    assert any(line.startswith(f"[Spidermon] {outcome}") for line in log.messages)
+    assert f"[Spidermon] FewAreForbidden/test_stat_monitor... {outcome}" in log.messages
+    assert "[Spidermon] StorageWorks/test_stat_monitor... OK" in log.messages
+
+
+# spidermon uses it
+@pytest.mark.filterwarnings("ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning")
+@in_reactor
+async def test_monitor_fails_if_the_storage_fails(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: Any
+) -> None:
+    pytest.importorskip("spidermon", reason="spidermon is not installed")
+    texts = [block.text for block in blocks(HOME / "docs/other-plugins.md", "python")]
+    documented = "".join(text for text in texts if "spidermon" in text)
+    (tmp_path / "monitors_storage.py").write_text(documented + SUITE)
+    (tmp_path / "file").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    settings = {
+        "SPIDERMON_ENABLED": True,
+        "EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500},
+        "SPIDERMON_SPIDER_CLOSE_MONITORS": ["monitors_storage.Suite"],
+        "MOST_FORBIDDEN": 0,
+        "MOST_CHANGED": 0,
+        "GBOT_ROBOTS_STORAGE": "sqlite",
+        "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "file" / "robots.sqlite"),
+    }
+    await crawl(Pages, settings, urls=[site.url("/yes")])
+    assert "[Spidermon] StorageWorks/test_stat_monitor... FAIL" in log.messages
 
 
 # spidermon uses it
