@@ -271,6 +271,13 @@ ALONE = (
     "not found, the resource cannot be found, the requested resource was not found, the requested "
     "resource could not be found"
 )
+# The beginnings of messages by which the routers of web frameworks say that they have no page for a
+# URL. Such a message means "not found" if the path or the URL of a robots.txt follows, as in
+# 'No route matches [GET] "/robots.txt"'. The frameworks are Spring, Rails, Symfony and Phoenix.
+ROUTERS = "no static resource, no endpoint, no route matches, no route found for"
+# The message of Express. Other programs may write "cannot get" before the key of a cache, so no
+# other words are allowed.
+_OF_EXPRESS = r"\A\s*(?:[a-z]*(?:error|exception): )?cannot get /robots\.txt\s*\Z"
 # Words that are removed from a clause of a title before it is compared with the table `LANGUAGES`.
 ERROR_WORDS = (
     "404 http status code error fehler erreur erro errore fout błąd ошибка kesalahan lỗi エラー "
@@ -327,6 +334,9 @@ _LOCAL_PATH = re.compile(
     r"/(?:app|dev|etc|home|lib|mnt|nix|opt|private|proc|root|run|srv|sys|tmp|usr|var|volumes)/"
     r"|[a-z]:[\\/]|\\\\)[^\s\"'`<>()]*[^\s\"'`<>().,:;!?]"
 )
+# Matches words that say where a page is missing. In these words, "server" is not a part of the site
+# that is missing.
+_HERE = re.compile(r"on th(?:is|e) server ")
 
 
 def means_not_found(body: bytes, content_type: str = "") -> bool:
@@ -393,18 +403,22 @@ def _is_not_found(title: str) -> bool:
     text = patterns.hyphen.sub(" ", _folded(unescape(unescape(title))))
     if not all(path.endswith("robots.txt") for path in _LOCAL_PATH.findall(text)):
         return False
+    text = _QUOTE.sub(" ", text)
+    no_route = patterns.no_route.search(text)
+    if no_route is not None:
+        beside = f" {text[: no_route.start()]} {_CLAUSE_END.split(text[no_route.end() :])[0]} "
+        return not patterns.part_of_a_site.search(beside)
     # For example, the title "Product (shoes) not found" is split into three clauses: "Product",
     # "shoes" and "Product shoes not found".
-    text = _WITH_BRACKETS.sub(_and_without_brackets, _QUOTE.sub(" ", text))
+    text = _WITH_BRACKETS.sub(_and_without_brackets, text)
     for clause in _CLAUSE_END.split(text):
-        if patterns.part_of_a_site.search(f" {clause} ".replace("on this server ", "")):
+        if patterns.part_of_a_site.search(_HERE.sub("", f" {clause} ")):
             return False
         words = clause.split()
         gist = " ".join(word for word in words if word not in patterns.words_for_error)
         if ("404" in words and not gist) or patterns.is_alone.match(gist):
             return True
-        edged = f" {gist} ".removesuffix("on this server ")
-        if patterns.page_is_missing.match(edged):
+        if patterns.page_is_missing.match(_HERE.sub("", f" {gist} ")):
             return True
     return False
 
@@ -435,6 +449,7 @@ class _Patterns(NamedTuple):
 
     page_is_missing: re.Pattern[str]
     is_alone: re.Pattern[str]
+    no_route: re.Pattern[str]
     part_of_a_site: re.Pattern[str]
     # Matches a hyphen that does not end a clause of a title, because a word in `PARTS_OF_A_SITE`
     # follows it, as in "page-cache".
@@ -456,6 +471,10 @@ def _patterns() -> _Patterns:
         # Up to three letters may follow a phrase. For example, "no encontrad" also matches
         # "no encontrada".
         re.compile(rf"(?:{verdicts}|{_one_of(ALONE)})\S{{0,3}}\Z"),
+        re.compile(
+            rf"(?:{_one_of(ROUTERS)})\W+(?:get\W+)?(?:https?://[^\s/]*)?/?robots\.txt(?![\w/-])"
+            rf"|{_OF_EXPRESS}"
+        ),
         re.compile(parts),
         re.compile(rf"(?<=\w)-(?=(?:{parts}))"),
         frozenset(_folded(ERROR_WORDS).split()),

@@ -254,6 +254,11 @@ The page "/robots.txt" was not found ~ 404 "Not found" ~ "Page not found" ~ Oops
 /robots.txt (on this server) not found ~ Route (GET /robots.txt) not found ~ The page (shoes) was not found
 Not found (shoes) ~ Error (404) not found ~ Sorry: [My shop] Not found ~ My shop (Berlin) 404 not found ~ My shop (404) Berlin
 La página (robots.txt) no existe ~ お探しのページ (robots.txt) が見つかりません
+The requested URL was not found on the server. If you entered the URL manually ~ 404 Not Found: The requested URL was not found on the server.
+No static resource robots.txt. ~ No static resource robots.txt for request '/robots.txt'. ~ No endpoint GET /robots.txt.
+Cannot GET /robots.txt ~ NotFoundException: Cannot GET /robots.txt ~ No route matches [GET] "/robots.txt"
+No route found for &quot;GET http://a.example/robots.txt&quot; (500 Internal Server Error) ~ no route found for GET /robots.txt (App.Router)
+The route robots.txt could not be found.
 Algo salió mal. Página no encontrada ~ Mega Mall | Sidan hittades inte ~ Кешбэк-сервис | Страница не найдена
 """
 
@@ -295,6 +300,11 @@ Pangkalan data halaman tidak dijumpai ~ Basis data halaman tidak ditemukan ~ Kh�
 Không tìm thấy cơ sở dữ liệu của trang ~ La plantilla de la página no existe ~ Die Vorlage der Seite existiert nicht
 Il database della pagina non esiste ~ La banca dati della pagina non esiste ~ De gegevensbank van de pagina bestaat niet
 Nie znaleziono szablonu strony ~ Le gabarit de la page est introuvable ~ A base de dados da página não existe
+database "x" was not found on the server ~ The server was not found on the server ~ Product not found on the server
+No static resource ~ No static resource style.css ~ No endpoint available ~ No route matches ~ No route found for GET /login
+Cannot GET ~ Cannot GET /page ~ Redis: cannot get /robots.txt ~ Cannot get "/robots.txt" ~ Cannot get /robots.txt: timed out
+Database: no route found for GET /robots.txt ~ No route found for /robots.txt in the upstream ~ No route found for /robots.txt/x
+No static resource robots.txt-cache ~ No route found for GET /page: see robots.txt
 Area 404 is closed ~ Seite wird gewartet ~ Technische Störung, Server nicht gefunden
 """
 
