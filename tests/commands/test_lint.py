@@ -154,6 +154,33 @@ def test_word_that_is_no_kind_is_an_error(option: str, tmp_path: Path) -> None:
     assert f'argument {option}: unknown level or kind "misspelt-feld"; {hint}\n' in ended.err
 
 
+def test_default_files_of_shops_have_the_findings_of_the_page(tmp_path: Path) -> None:
+    """The lines are an excerpt of what WordPress, Yoast SEO and Shopify generate."""
+    wordpress = b"User-agent: *\nDisallow: /wp-admin/\nAllow: /wp-admin/admin-ajax.php\n"
+    yoast = b"User-agent: *\nDisallow:\n\nSitemap: https://blog.example/sitemap_index.xml\n\n"
+    shopify = (
+        b"User-agent: *\nDisallow: /collections/*%2B*\nDisallow: /collections/*%2b*\n"
+        b"Disallow: /products/*-" + b"[a-f0-9]" * 8 + b"-remote\n\n"
+        b"User-agent: MJ12bot\nCrawl-delay: 10\n\nUser-agent: Pinterest\nCrawl-delay: 1\n\n"
+    )
+    own = b"User-agent: GPTBot\nDisallow: /\n\n"
+
+    def kinds(text: bytes, *options: str) -> tuple[int | None, set[str]]:
+        ended = run_here("lint", "-", *options, cwd=tmp_path, stdin=text)
+        return ended.status, set(re.findall(r"\[([a-z-]+)\]$", ended.out, re.MULTILINE))
+
+    assert kinds(wordpress) == kinds(yoast) == (0, set())
+    assert kinds(yoast + wordpress) == (0, {"group-in-parts"})
+    status, found = kinds(shopify)
+    assert status == 1
+    assert {"regular-expression", "duplicate-rule"} <= found
+    for text in (shopify, own + shopify):
+        assert kinds(text, "--ignore", "regular-expression")[0] == 0
+    status, found = kinds(shopify + own, "--ignore", "regular-expression")
+    assert status == 1
+    assert "joined-groups" in found
+
+
 def test_matcher_of_the_page_makes_annotations_of_errors_and_warnings(tmp_path: Path) -> None:
     """As GitHub reads a problem matcher: a line at a time."""
     page = text_of("docs/site-owners.md")
