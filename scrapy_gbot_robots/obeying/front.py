@@ -367,6 +367,7 @@ class Front:
                     unsaved,
                 )
             if given_back:
+                room.given_back = given_back
                 self._crawler.stats.set_value("gbot_robots/requests/given_back", given_back)
             if lost:
                 logger.error(

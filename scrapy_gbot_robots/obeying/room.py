@@ -121,6 +121,7 @@ class Room:
             only if both use the same slot. If `download_slots.are_apart` is False, the priorities
             of all requests are compared.
         occupancy: how many requests are in the room.
+        given_back: how many requests the front has given back to the scheduler at the end.
         ready: the lines from which `next` takes requests, and the requests that were handed out.
         in_place: the requests that wait in the downloader.
         project_may_exempt: whether the project's own code may exempt requests, in a subclass of
@@ -153,6 +154,7 @@ class Room:
         self._sites = Sites()
         self.ready = ReadyLines(crawler, self.download_slots)
         self.occupancy = Occupancy(crawler)
+        self.given_back = 0
 
         # `in_place` contains all requests that wait in the downloader. `_held_in_place` contains
         # only the requests that wait there because their robots.txt is unreachable.

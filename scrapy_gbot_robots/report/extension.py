@@ -83,6 +83,7 @@ class RobotsReport:
 
     async def _spider_closed(self, spider: Spider) -> None:
         counts = self._counts
+        counts.count_left()
         if counts.origins or counts.forbidden or counts.waiting or counts.given_back:
             logger.info("%s", summary(counts))
         if self._starts.all_forbidden:

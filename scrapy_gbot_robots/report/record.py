@@ -128,6 +128,7 @@ class RobotsRecord:
         self._thread = OneThread()
         self._background = Background()
         self._has_failed = False
+        self._written = 0  # The stats are not read, because a STATS_CLASS may keep none.
         crawler.signals.connect(self._served, robotstxt_served)
         crawler.signals.connect(self._decided, DECIDED)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
@@ -184,6 +185,7 @@ class RobotsRecord:
                 self._has_failed = True
                 logger.error(_CANNOT, error)  # noqa: TRY400  The message contains the path.
         else:
+            self._written += 1
             self._crawler.stats.inc_value("gbot_robots/record/written")
 
     def _write(self, record: dict[str, Any]) -> None:
@@ -226,6 +228,5 @@ class RobotsRecord:
         self._thread.end()
         if self._file is not None:
             self._file.close()
-            written = self._crawler.stats.get_value("gbot_robots/record/written", 0)
             place = Path(self._file.name).absolute()
-            logger.info(_IS_IN, place, plural(written, "robots.txt answer"))
+            logger.info(_IS_IN, place, plural(self._written, "robots.txt answer"))

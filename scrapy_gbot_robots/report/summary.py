@@ -18,7 +18,9 @@ from ..answers.answer import CachedAnswer
 from ..core.urls import Origin, shown
 from ..core.verdict import Rule
 from ..counts import Tally, plural
+from ..engine import downloader_middleware
 from ..exceptions import ForbiddenByRobotsTxt
+from ..obeying.middleware import GbotRobotsTxtMiddleware
 from ..policy.outages import REFUSALS, Copy, Kind, State
 from ..sitemaps.discovery import skipped_by_rule
 
@@ -77,11 +79,14 @@ class OriginRow(NamedTuple):
 
 
 class CrawlCounts:
-    """The numbers of a report. Some are counted here, and others come from the crawl's stats."""
+    """The numbers of a report."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.forbidden = 0
+        self.waiting = 0  # how many requests still waited for a robots.txt when the crawl closed
+        # How many requests went back to the scheduler when the crawl closed.
+        self.given_back = 0
         # For each origin, the fields of an `OriginRow` as a plain tuple. The garbage collector
         # visits every `OriginRow` in each of its runs, but a plain tuple of texts only in one run.
         # Whole answers are not kept here, because they contain all rules.
@@ -138,17 +143,15 @@ class CrawlCounts:
         if rule is not None:
             self.rules.add(ForbiddingRule(origin, rule, verdict.group), request.url)
 
-    @property
-    def waiting(self) -> int:
-        """How many requests wait for a robots.txt."""
-        waiting: int = self.crawler.stats.get_value("gbot_robots/waiting", 0)
-        return waiting
+    def count_left(self) -> None:
+        """Count the requests that still wait for a robots.txt, when the crawl has closed.
 
-    @property
-    def given_back(self) -> int:
-        """How many requests went back to the scheduler when the crawl closed."""
-        given_back: int = self.crawler.stats.get_value("gbot_robots/requests/given_back", 0)
-        return given_back
+        The stats with these numbers are not read, because a STATS_CLASS may keep no stats.
+        """
+        middleware = downloader_middleware(self.crawler, GbotRobotsTxtMiddleware)
+        if middleware is not None:
+            self.waiting = middleware.room.occupancy.waiting
+            self.given_back = middleware.room.given_back
 
     def most_blocking(self) -> list[Origin]:
         """Return all origins, sorted by the number of forbidden requests, the greatest first."""

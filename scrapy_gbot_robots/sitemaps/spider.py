@@ -93,6 +93,9 @@ _FATES = {
     "lost": "not fetched",
 }
 
+# The log line in place of the results if the STATS_CLASS keeps no stats.
+_NO_NUMBERS = "this crawl keeps no stats (STATS_CLASS), so its hosts and URLs are not counted"
+
 logger = logging.getLogger(__name__)
 
 
@@ -216,6 +219,9 @@ class RobotsSitemapSpider(SitemapSpider):
         each fate.
         """
         stats = self.crawler.stats.get_stats()
+        if not stats:
+            self.logger.info(_NO_NUMBERS)
+            return
         number = stats.get("gbot_robots/sitemaps/entries", 0)
         fates = {fate: stats.get(f"gbot_robots/sitemaps/entries/{fate}", 0) for fate in _FATES}
         fates["lost"] = max(0, number - sum(fates.values()))

@@ -137,6 +137,35 @@ async def test_what_went_back_to_a_queue_is_counted(log: Any) -> None:
     assert end in summaries(log)[0].splitlines()
 
 
+@table(
+    "settings, end",
+    row("waited", {}, "the crawl ended while 3 requests still waited for a robots.txt"),
+    row(
+        "went-back",
+        {"SCHEDULER": Fifo},
+        "3 requests that the crawl had taken went back to the scheduler's queue",
+    ),
+)
+@in_reactor
+async def test_numbers_in_the_log_are_right_in_a_crawl_without_stats(
+    settings: dict[str, Any], end: str, log: Any, tmp_path: Path
+) -> None:
+    settings = {
+        **settings,
+        # Scrapy's pages recommend this class for broad crawls.
+        "STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector",
+        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 60,
+        "GBOT_ROBOTS_RECORD": str(tmp_path / "record.jsonl"),
+        "CLOSESPIDER_TIMEOUT": 1,
+    }
+    with Site({"/robots.txt": Reply(503)}) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url(f"/{n}") for n in range(3)])
+    assert stats(crawler) == {}
+    assert f"  {end}" in summaries(log)[0].splitlines()
+    (record,) = [line for line in log.messages if line.startswith("The record of this crawl")]
+    assert record.endswith(": 1 robots.txt answer")
+
+
 @as_scrapy_runs_it
 async def test_what_cannot_be_written_to_a_queue_on_disk_does_not_count_as_given_back(
     log: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -461,6 +461,18 @@ async def test_last_line_names_what_became_of_each_url(site: Site, other: Site, 
 
 
 @in_reactor
+async def test_last_line_names_no_numbers_that_are_not_known(site: Site, log: Any) -> None:
+    site.pages["/s.xml"] = xml(urlset(site.url("/page")))
+    no_stats = {"STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector"}
+    crawler = await crawl(Hosts, no_stats, hosts=[site.url()])
+    assert stats(crawler) == {}
+    assert "/page" in site.paths()
+    assert not [message for message in log.messages if message.startswith("hosts: ")]
+    said = "this crawl keeps no stats (STATS_CLASS), so its hosts and URLs are not counted"
+    assert said in log.messages
+
+
+@in_reactor
 async def test_last_line_tells_of_listed_urls_alone(site: Site, other: Site, log: Any) -> None:
     class Follows(Hosts):
         def parse(self, response: Response, **_: Any) -> Iterator[Request]:
