@@ -161,6 +161,9 @@ FILE = (
     "Free or repair the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file that this process can write"
 )
 
+# The ends of the names of a SQLite file and of the files beside it.
+_FILES = ("", ".lock", "-wal", "-shm")
+
 
 def on_sqlite(error: BaseException, path: Path) -> tuple[str, str]:
     """Return the reason why the SQLite file at `path` cannot be used, and advice for the user.
@@ -178,9 +181,10 @@ def on_sqlite(error: BaseException, path: Path) -> tuple[str, str]:
 
 
 def _why_not_writable(path: Path) -> str:
-    """Return the reason why files cannot be created in the directory of `path`, or "".
+    """Return the reason why this process cannot write the file at `path`, or "".
 
-    If the directory does not exist, the nearest directory above it is examined.
+    The process must also be able to write the files beside `path`, and to create them. If the
+    directory does not exist, the nearest directory above it is examined.
     """
     directory = next((parent for parent in path.parents if parent.is_dir()), path.parent)
     try:
@@ -190,4 +194,8 @@ def _why_not_writable(path: Path) -> str:
         return ""
     if not os.access(directory, os.W_OK):
         return f"this process may not write in {directory}"
+    for end in _FILES:
+        file = f"{path}{end}"
+        if os.path.exists(file) and not os.access(file, os.W_OK):  # noqa: PTH110 Path.exists may raise.
+            return f"this process may not write to {file}"
     return ""

@@ -327,6 +327,20 @@ def test_sqlite_that_fails_is_told_by_its_kind(error: Exception, text: str, tmp_
     assert advice.on_sqlite(error, tmp_path / "robots.sqlite") == ("", text)
 
 
+@pytest.mark.parametrize("end", ["", ".lock", "-wal"])
+def test_file_of_another_user_is_told(
+    end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "robots.sqlite"
+    theirs = tmp_path / f"robots.sqlite{end}"
+    theirs.touch()
+    # Rights do not hold for root, as whom tests may run.
+    monkeypatch.setattr(os, "access", lambda file, _: Path(file) != theirs)
+    error = sqlite3.OperationalError("attempt to write a readonly database")
+    told = f"this process may not write to {theirs}"
+    assert advice.on_sqlite(error, path) == (told, advice.NOT_WRITABLE)
+
+
 def test_texts_that_the_page_of_fleets_tells_to_look_for_are_in_the_warnings() -> None:
     rows = text_of("docs/fleets.md").partition("| in the WARNING |")[2].partition("\n\n")[0]
     quoted = re.findall(r"\| `([^`]+)` \|$", rows, re.MULTILINE)
