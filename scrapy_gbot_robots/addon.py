@@ -45,6 +45,15 @@ COMPONENTS = (
     ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),
 )
 
+# Settings that have an effect only with the plugin's robots.txt middleware, which is off if
+# ROBOTSTXT_OBEY is False. A user who sets one of them expects a proof or a verdict. The keys are
+# the names of the fields.
+_OF_MIDDLEWARE = {
+    "record": "GBOT_ROBOTS_RECORD",
+    "provenance": "GBOT_ROBOTS_PROVENANCE",
+    "purposes": "GBOT_ROBOTS_PURPOSES",
+}
+
 logger = logging.getLogger(__name__)
 
 
@@ -68,7 +77,7 @@ class Addon:
         if not is_enabled(settings):
             self._leave_it_to_scrapy(settings)
             return
-        GbotSettings.of(settings)
+        gbot = GbotSettings.of(settings)
         settings.set("ROBOTSTXT_OBEY", True, "addon")
         settings.set("ROBOTSTXT_PARSER", GbotRobotParser, "addon")
         for name, component, position in COMPONENTS:
@@ -78,10 +87,15 @@ class Addon:
         if settings.getbool("ROBOTSTXT_OBEY"):
             _keep_priority(settings, "SCHEDULER", with_front(load_object(settings["SCHEDULER"])))
         else:
+            useless = [name for field, name in _OF_MIDDLEWARE.items() if getattr(gbot, field)]
+            more = ""
+            if useless:
+                more = f". The crawl ignores {' and '.join(useless)}"
             logger.log(
                 _level_if_not_obeyed(settings),
                 "ROBOTSTXT_OBEY is False: this crawl obeys neither robots.txt nor "
-                "GBOT_ROBOTS_OVERRIDES, though the scrapy-gbot-robots add-on is on",
+                "GBOT_ROBOTS_OVERRIDES, though the scrapy-gbot-robots add-on is on%s",
+                more,
             )
         self._replace_middleware(settings)
         # The plugin's middleware also calls this function, but the middleware may be switched off.

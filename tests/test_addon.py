@@ -169,6 +169,25 @@ def test_obey_false_is_a_warning_unless_by_the_spider(by_spider: bool, log: Any)
     assert len(own_warnings(log)) == (not by_spider)
 
 
+@pytest.mark.parametrize(
+    ("more", "end"),
+    [
+        ({}, "add-on is on"),
+        ({"GBOT_ROBOTS_PROVENANCE": "0"}, "add-on is on"),
+        (
+            {"GBOT_ROBOTS_PROVENANCE": "1", "GBOT_ROBOTS_RECORD": "record.jsonl"},
+            "The crawl ignores GBOT_ROBOTS_RECORD and GBOT_ROBOTS_PROVENANCE",
+        ),
+    ],
+)
+def test_obey_false_names_settings_that_have_no_effect_then(
+    more: dict[str, Any], end: str, log: Any
+) -> None:
+    get_crawler(Pages, {"ADDONS": {Addon: 500}, "ROBOTSTXT_OBEY": False, **more})
+    (line,) = [text for text in log.messages if text.startswith("ROBOTSTXT_OBEY is False")]
+    assert line.endswith(end)
+
+
 @pytest.mark.parametrize("name", ["SitemapDiscovery", "RobotsReport"])
 def test_extension_of_the_user_keeps_its_place(name: str) -> None:
     crawler = switched_on(EXTENSIONS={f"scrapy_gbot_robots.{name}": None})
