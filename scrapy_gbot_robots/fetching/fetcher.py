@@ -13,10 +13,13 @@ import asyncio
 import logging
 import os
 import time
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from functools import partial
+from http import HTTPStatus
 from itertools import count
 from typing import Any, TypeAlias
+from urllib.parse import unquote_to_bytes
 
 from scrapy import Request, version_info
 from scrapy.crawler import Crawler
@@ -317,7 +320,7 @@ class Fetcher:
     ) -> Exchange:
         """Request `url` for the robots.txt of `origin`, and return the finished `Exchange`.
 
-        In three cases, `url` is requested a second time:
+        In four cases, `url` is requested a second time:
 
         1. An FTP server does not accept the anonymous login. The second request uses the login of
            the project.
@@ -330,13 +333,23 @@ class Fetcher:
            cancelled the download. The second request has no limit, because the `Exchange` itself
            stops the download when it gets the signals of the download. If the plugin might not get
            these signals, the second request is not sent.
+        4. The server of `origin` answers with status 401, and the URL of the page contains a login.
+           The second request uses this login. The first request does not, because the URL may be a
+           link of another site, and with a wrong login a server may reject a request that it would
+           otherwise answer.
         """
         send = partial(self._send, url, origin, request)
         exchange = await send(secs_left, self._settings.max_bytes)
+        answer = exchange.response
+        if answer is not None and answer.status == HTTPStatus.UNAUTHORIZED:
+            login = _login_in_url(request)
+            if login and is_at_home(url, origin):
+                send = partial(send, login=login)
+                exchange = await send(exchange.secs_left, self._settings.max_bytes)
         if exchange.denied_login:
-            login = self._ftp_login(request)
-            if login is not None:
-                return await send(exchange.secs_left, self._settings.max_bytes, login)
+            ftp_login = self._ftp_login(request)
+            if ftp_login is not None:
+                return await send(exchange.secs_left, self._settings.max_bytes, ftp_login)
         if exchange.exceeds_limit and (exchange.headers_came or exchange.gets_signals):
             return await send(exchange.secs_left, self._settings.max_bytes, limit=0)
         if exchange.response is None and exchange.headers_came:
@@ -354,6 +367,7 @@ class Fetcher:
         most_bytes: int,
         ftp_login: Mapping[str, Any] = _ANONYMOUS,
         *,
+        login: bytes | None = None,
         limit: int = MOST_DOWNLOADED,
     ) -> Exchange:
         """Send a request for `url` through Scrapy's engine, and return its `Exchange`.
@@ -368,6 +382,7 @@ class Fetcher:
             secs_left: the download takes at most this many seconds.
             most_bytes: the download stops when the body has more bytes than this number.
             ftp_login: the meta keys with the login for an FTP server.
+            login: the Authorization header for `origin`; None if the usual credentials apply.
             limit: the value of `download_maxsize`, in bytes; 0 for no limit.
         """
         robots_request = self.make_robots_request(url, request)
@@ -391,7 +406,7 @@ class Fetcher:
         await maybe_deferred_to_future(self._places.acquire())
         self._exchanges[number] = exchange
         try:
-            self._set_credentials(robots_request, at_home=is_at_home(url, origin))
+            self._set_credentials(robots_request, login, at_home=is_at_home(url, origin))
             with self._overhearing.listening():
                 response = await send_beside_limits(
                     self._crawler, robots_request, self._settings.timeout_secs, own_meta
@@ -470,12 +485,14 @@ class Fetcher:
                 MOST_DOWNLOADED // 2**20,
             )
 
-    def _set_credentials(self, robots_request: Request, *, at_home: bool) -> None:
+    def _set_credentials(
+        self, robots_request: Request, login: bytes | None, *, at_home: bool
+    ) -> None:
         """Set the credentials in the headers of a request for a robots.txt.
 
-        If `at_home` is true, the request keeps its own credentials. If it has none, it gets the
-        credentials of Scrapy's HTTPAUTH settings. If `at_home` is false, the request loses its
-        credentials.
+        If `at_home` is true, the request gets `login`. If `login` is None, the request keeps its
+        own credentials, or otherwise gets the credentials of Scrapy's HTTPAUTH settings. If
+        `at_home` is false, the request loses its credentials.
 
         After that, all headers in NEVER_SENT, and each header in CREDENTIALS without a value, are
         set to empty lists, so that no middleware adds them. The `Exchange` removes the empty
@@ -483,6 +500,7 @@ class Fetcher:
 
         Args:
             robots_request: the request. Its headers are changed.
+            login: the value of the Authorization header, or None.
             at_home: whether the project's credentials may be sent to this URL (`is_at_home`).
         """
         headers = robots_request.headers
@@ -490,6 +508,8 @@ class Fetcher:
         if not at_home:
             dict.update(headers, {name: [] for name in CREDENTIALS})
             return
+        if login is not None:
+            headers[b"Authorization"] = login
         middleware = downloader_middleware(self._crawler, HttpAuthMiddleware)
         if middleware is not None:
             middleware.process_request(robots_request)
@@ -544,3 +564,15 @@ def is_at_home(url: str, origin: Origin) -> bool:
     if str(origin) == f"http://{origin.host}":
         homes.append(Origin.of(f"https://{origin.host}"))
     return Origin.of(url) in homes
+
+
+def _login_in_url(page: Request | None) -> bytes | None:
+    """Return the Authorization header for the login in the URL of `page`; None if there is none.
+
+    Some download handlers, such as those for aiohttp and httpx, send this header for the page.
+    """
+    login, at, _ = urlparse_cached(page).netloc.rpartition("@") if page else ("", "", "")
+    if not at:
+        return None
+    user, _, password = login.partition(":")
+    return b"Basic " + b64encode(unquote_to_bytes(user) + b":" + unquote_to_bytes(password))

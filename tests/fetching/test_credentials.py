@@ -9,10 +9,11 @@ from scrapy import Request
 from scrapy.settings import default_settings
 
 from scrapy_gbot_robots import Fetcher, GbotRobotsTxtMiddleware, Origin
+from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.fetching.fetcher import is_at_home
 from scrapy_gbot_robots.signals import robotstxt_served
 
-from ..support.crawls import Pages, crawl, in_reactor, pages
+from ..support.crawls import Pages, by_each_handler, crawl, in_reactor, pages
 from ..support.rows import row, table
 from ..support.web import Asked, Content, Reply, Site, redirect
 from .scenarios import RULES
@@ -26,10 +27,18 @@ META_KEYS = ["http_user", "http_pass"]
 class Guarded(Site):
     """Lets in who has the password, or the session."""
 
+    login = BASIC
+
     def _content(self, path: str, headers: Mapping[str, str]) -> Content:
-        if headers.get("authorization") == BASIC or headers.get("cookie") == "session=1":
+        if headers.get("authorization") == self.login or headers.get("cookie") == "session=1":
             return super()._content(path, headers)
         return Reply(401, b"who are you?", {"WWW-Authenticate": 'Basic realm="x"'})
+
+
+class OddlyGuarded(Guarded):
+    """Has a password that is escaped in a URL."""
+
+    login = "Basic " + b64encode(b"me:s@/t").decode()
 
 
 class WithMeta(Pages):
@@ -116,6 +125,36 @@ async def test_guarded_site_gets_the_projects_credentials_and_no_other_host_does
         assert [credentials(asked) for asked in (*port.asked, *far.asked)] == [set(), set()]
     (request,) = told
     assert not {b"Authorization", b"Cookie"} & request.headers.keys()
+
+
+@pytest.mark.parametrize("handler", by_each_handler())
+@in_reactor
+async def test_login_in_the_url_of_a_page_gets_the_rules_of_its_site_and_goes_to_no_other(
+    handler: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[Request] = []
+
+    def hear(request: Request) -> None:
+        told.append(request)
+
+    with (
+        OddlyGuarded({"/robots.txt": RULES, "*": b"ok"}, host=NEAR) as near,
+        OddlyGuarded({"*": RULES}, host=FAR) as far,
+        OddlyGuarded({"/robots.txt": redirect(far.url("/r")), "*": b"ok"}, host=NEAR) as other,
+    ):
+        home = f"http://me:s%40%2Ft@{near.host}:{near.port}"
+        urls = [f"{home}/page", f"{home}/free", f"http://me:s%40%2Ft@{NEAR}:{other.port}/page"]
+        hears: dict[object, Any] = {robotstxt_served: hear}
+        crawler = await crawl(Pages, handler, hears=hears, urls=urls)
+        assert isinstance(pages(crawler).refused[f"{home}/page"], ForbiddenByRobotsTxt)
+        assert "/page" not in near.paths()
+        # The first request has no login, because the URL may be a link of another site.
+        asked = [each for each in near.asked if each.path == "/robots.txt"]
+        logins = [each.headers.get("authorization") for each in asked]
+        assert logins == [None, OddlyGuarded.login]
+        assert [credentials(each) for each in far.asked] == [set()]
+    assert [request.headers.get("Authorization") for request in told] == [None, None]
+    assert OddlyGuarded.login not in caplog.text
 
 
 @has_settings
