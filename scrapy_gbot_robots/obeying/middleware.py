@@ -44,7 +44,7 @@ from ..exceptions import ForbiddenByRobotsTxt
 from ..experimental.preferences import PreferenceCheck
 from ..fetching.exchange import error_of
 from ..fetching.fetcher import Fetcher
-from ..meta import ANSWERED, JUDGED_AS, PREFERENCES, PROBE, PROVENANCE, SITEMAP
+from ..meta import ANSWERED, JUDGED_AS, PAGE_RULES, PREFERENCES, PROBE, PROVENANCE, SITEMAP
 from ..policy.outages import State, date_of
 from ..policy.overrides import Action, Override
 from ..settings import GbotSettings, warn_of_mistakes
@@ -114,7 +114,11 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             refuses = self._settings.purposes_action == "refuse"
             self._preferences = PreferenceCheck(crawler, self._settings.purposes, refuses=refuses)
         # The keys under which the meta of a request has what the plugin notes about its page.
-        notes = {PROVENANCE: self._settings.provenance, PREFERENCES: self._settings.purposes}
+        notes = {
+            PROVENANCE: self._settings.provenance,
+            PREFERENCES: self._settings.purposes,
+            PAGE_RULES: self._settings.page_rules,
+        }
         self._notes = tuple(key for key, is_on in notes.items() if is_on)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)

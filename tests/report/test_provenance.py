@@ -98,10 +98,11 @@ class Copying(Pages):
 
 
 @in_reactor
-async def test_copied_meta_keeps_no_proof_and_no_preferences_of_another_page() -> None:
-    own = {**ON, "GBOT_ROBOTS_PURPOSES": ["train-ai"]}
+async def test_copied_meta_keeps_no_proof_preferences_or_page_rules_of_another_page() -> None:
+    own = {**ON, "GBOT_ROBOTS_PURPOSES": ["train-ai"], "GBOT_ROBOTS_PAGE_RULES": True}
     stated = RULES + b"content-signal: ai-train=no\n"
-    with Site({"/robots.txt": stated, "*": b"ok"}) as site:
+    first_page = Reply(200, b"ok", {"X-Robots-Tag": "noindex"})
+    with Site({"/robots.txt": stated, "/yes": first_page, "*": b"ok"}) as site:
         urls = [site.url("/robots.txt"), site.url("/no"), "data:,hello"]
         then: dict[str, Any] = {url: {} for url in urls}
         then[site.url("/exempt")] = {"dont_obey_robotstxt": True}
@@ -115,6 +116,8 @@ async def test_copied_meta_keeps_no_proof_and_no_preferences_of_another_page() -
     assert proofs == dict.fromkeys(then)
     # The site states its preferences about the forbidden page, too, but nobody has got this page.
     assert [url for url, meta in metas.items() if "gbot_robots_preferences" in meta] == []
+    assert first["gbot_robots_page_rules"] == {"noindex": True}
+    assert [url for url, meta in metas.items() if meta.get("gbot_robots_page_rules")] == []
 
 
 class Following(HTTP11DownloadHandler):
