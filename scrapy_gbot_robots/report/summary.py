@@ -91,8 +91,10 @@ class CrawlCounts:
         # visits every `OriginRow` in each of its runs, but a plain tuple of texts only in one run.
         # Whole answers are not kept here, because they contain all rules.
         self.origins: dict[Origin, tuple[str | int | None, ...]] = {}
-        # The number of forbidden requests for each origin, for each rule, and for each reason.
+        # The number of forbidden requests for each origin, for each origin with an unreachable
+        # robots.txt, for each rule, and for each reason.
         self.forbidding: Tally[Origin] = Tally()
+        self.unreachable: Tally[Origin] = Tally()
         self.rules: Tally[ForbiddingRule] = Tally()
         self.reasons: Tally[str] = Tally(_MOST_REASONS)
         self._has_all_origins = True
@@ -140,6 +142,8 @@ class CrawlCounts:
         if origin is None or verdict.override is not None:
             return
         self.forbidding.add(origin, request.url)
+        if error.unreachable:
+            self.unreachable.add(origin)
         if rule is not None:
             self.rules.add(ForbiddingRule(origin, rule, verdict.group), request.url)
 
@@ -176,10 +180,12 @@ class CrawlCounts:
         if sitemaps:
             yield f"sitemaps skipped: {', '.join(sitemaps)}"
         unreachable = []
-        for origin in self.most_blocking():
+        for origin in sorted(self.origins, key=self.unreachable.__getitem__, reverse=True):
             cause = self.row(origin).cause
             if cause is not None:
-                forbidden = plural(self.forbidding[origin], "request")
+                # A stored copy of an unreachable robots.txt may still count. The requests that its
+                # rules forbid are in the lines of the rules.
+                forbidden = plural(self.unreachable[origin], "request")
                 where = f"{origin.robots_url} ({shown(cause)})"
                 unreachable.append(f"unreachable: {where}, {forbidden} forbidden")
         yield from unreachable[:_MOST]

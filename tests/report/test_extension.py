@@ -17,6 +17,7 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_gbot_robots import Origin, Rule, Verdict
 from scrapy_gbot_robots.answers.answer import CachedAnswer, Source
+from scrapy_gbot_robots.concurrency import pause
 from scrapy_gbot_robots.counts import Tally
 from scrapy_gbot_robots.exceptions import ForbiddenByRobotsTxt
 from scrapy_gbot_robots.policy.outages import Copy, Decision, Kind, Outage, State
@@ -31,9 +32,11 @@ from ..support.crawls import (
     crawl,
     crawl_until,
     in_reactor,
+    in_sqlite,
     own_warnings,
     stats,
     stop,
+    under_way,
     waiting,
 )
 from ..support.rows import row, table
@@ -393,11 +396,12 @@ async def test_earlier_page_stays_until_one_is_whole(before: str, tmp_path: Path
     assert names(tmp_path) == ["link.html", "page.html"]
 
 
-def refuse(counts: CrawlCounts, number: int) -> None:
+def refuse(counts: CrawlCounts, number: int, *, unreachable: bool = False) -> None:
     """Count a request that a rule of an origin blocks."""
     verdict = Verdict(False, Rule(False, "/", 2), group="*")
     origin = Origin.of(f"https://host{number}.example")
-    counts.count_forbidden(PAGE, ForbiddenByRobotsTxt(verdict, origin, State.RULES))
+    error = ForbiddenByRobotsTxt(verdict, origin, State.RULES, unreachable=unreachable)
+    counts.count_forbidden(PAGE, error)
 
 
 INCOMPLETE = "there were more origins or rules than are counted, so numbers may be too low"
@@ -412,7 +416,7 @@ def test_summary_and_page_stay_short_and_memory_bounded_over_many_origins_and_ru
             answer = CachedAnswer(answer.origin, rules, 200)
         counts.count_answer(answer, None)
         for _ in range(3 if number == 9_001 else 1):
-            refuse(counts, number)
+            refuse(counts, number, unreachable=number % 3 == 0)
     said = summary(counts)
     states = "12,000 origins (4,000 full disallow, 8,000 with rules)"
     assert said.startswith(f"robots.txt: {states}, 12,002 requests forbidden\n")
@@ -440,6 +444,22 @@ def test_more_origins_than_are_counted_are_said_to_be_more(monkeypatch: pytest.M
         f"  {INCOMPLETE}",
     ]
     assert f"<li>{INCOMPLETE}</li>" in page(counts, Spider("x"))
+
+
+@in_reactor
+async def test_request_that_a_stored_rule_forbids_is_not_counted_as_unreachable(
+    tmp_path: Path, log: Any
+) -> None:
+    kept = {**in_sqlite(tmp_path / "robots.sqlite"), "GBOT_ROBOTS_UNREACHABLE": "allow"}
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        await crawl(Pages, kept, urls=[site.url("/yes")])
+        site.pages["/robots.txt"] = Reply(503)
+        await under_way(pause(1.1))
+        again = {**kept, "GBOT_ROBOTS_MAX_AGE_SECS": 1}
+        await crawl(Pages, again, urls=[site.url("/yes"), site.url("/no")])
+    lines = summaries(log)[-1].splitlines()
+    assert f"  unreachable: {site.url('/robots.txt')} (HTTP 503), 0 requests forbidden" in lines
+    assert f'  1 by "Disallow: /no" in {site.url("/robots.txt")} (line 2)' in lines
 
 
 def test_refusal_without_an_origin_is_counted() -> None:
