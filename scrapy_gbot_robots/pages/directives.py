@@ -267,12 +267,15 @@ def links_not_to_follow(response: TextResponse, *, whole_page: bool = False) -> 
             continue
         with suppress(ValueError):  # The URL is not valid, so a spider cannot request it.
             target = urljoin(base, strip_html5_whitespace(href))
-            url = urldefrag(safe_url_string(target, encoding=response.encoding)).url
+            # `response.follow` escapes a query in the encoding of the page, but a request for
+            # `response.urljoin(href)` escapes it in UTF-8.
+            encodings = {response.encoding} if target.isascii() else {response.encoding, "utf-8"}
+            urls = {urldefrag(safe_url_string(target, encoding=name)).url for name in encodings}
             # The values of `rel` may be separated by blanks or commas.
             rels = element.get("rel", "").lower().replace(",", " ").split()
             if whole_page or not _NOT_TO_FOLLOW.isdisjoint(rels):
-                unfollowed.add(url)
+                unfollowed.update(urls)
             else:
-                free.add(url)
+                free.update(urls)
     unfollowed -= free
     return unfollowed | ({canonicalize_url(url) for url in unfollowed} - free)
