@@ -930,13 +930,19 @@ def _do_nothing(_: object) -> None:
 def is_http_of_scrapy(crawler: Crawler, request: Request) -> bool:
     """Whether the request is sent by an HTTP handler of Scrapy.
 
-    These handlers send the signal `headers_received`. A handler of another package may not.
+    These handlers send the signal `headers_received`, and follow no redirects. A subclass with its
+    own `download_request`, as scrapy-playwright has, may differ in both. Any other subclass counts
+    as Scrapy's handler.
     """
     handler_of = getattr(_download_handlers(crawler), "_get_handler", None)
     scheme = urlparse_cached(request).scheme
     if handler_of is None or scheme not in {"http", "https"}:
         return False
-    return type(handler_of(scheme)).__module__.startswith("scrapy.core.")
+    kind = type(handler_of(scheme))
+    # `_make_request` is the method of the aiohttp and httpx handlers that sends the request.
+    sends = getattr(kind, "download_request", None)
+    senders = (sends, getattr(kind, "_make_request", sends))
+    return all(str(getattr(each, "__module__", "")).startswith("scrapy.core.") for each in senders)
 
 
 def _downloader(crawler: Crawler) -> Any:

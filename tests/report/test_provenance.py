@@ -224,9 +224,18 @@ class Rendering:
         return response.replace(url=request.meta.get("page", request.url))
 
 
+class WithOwnAttributes(HTTP11DownloadHandler):
+    """A project's own subclass of Scrapy's handler. It sends requests as Scrapy's handler does."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.own = True
+
+
+@table("handler", row("scrapys", {}), row("subclass", {"http": WithOwnAttributes}))
 @in_reactor
 async def test_page_of_a_renderer_has_the_proof_of_its_own_url(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    handler: dict[str, type], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stated = RULES + b"content-signal: ai-train=no\n"
     with Site({"/robots.txt": stated, "*": b"ok"}) as site, Site({"*": b"ok"}) as renderer:
@@ -238,6 +247,7 @@ async def test_page_of_a_renderer_has_the_proof_of_its_own_url(
             "GBOT_ROBOTS_PURPOSES": ["train-ai"],
             "GBOT_ROBOTS_OVERRIDES": exempt,
             "DOWNLOADER_MIDDLEWARES": {Rendering: 725},
+            **({"DOWNLOAD_HANDLERS": handler} if handler else {}),
         }
         crawler = await crawl(Pages, own, urls=[site.url("/yes")])
         assert not [each for each in caplog.records if " led to " in each.msg]
