@@ -435,7 +435,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _proof_of_other_url(self, request: Request, response: Response) -> dict[str, Any] | None:
         """Return the provenance of a response whose URL is not the URL of its request.
 
-        Return None unless a robots.txt in memory allows the URL of the response.
+        Return None unless a robots.txt in memory allows the URL of the response, and can be asked
+        in a short time.
 
         Raises:
             ForbiddenByRobotsTxt: the robots.txt refuses a purpose in GBOT_ROBOTS_PURPOSES, and
@@ -447,7 +448,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         except ValueError:
             return None
         answer = self._lookup.good_answer(origin, user_agent)
-        if answer is None:
+        # Hostile rules would hold up the event loop here, so the page counts as not checked.
+        if answer is None or answer.takes_long(response.url, user_agent):
             return None
         verdict, preferences = self._opinion(answer, response.url, user_agent)
         if not verdict.allowed:

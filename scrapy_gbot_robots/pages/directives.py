@@ -270,7 +270,11 @@ def links_not_to_follow(response: TextResponse, *, whole_page: bool = False) -> 
             # `response.follow` escapes a query in the encoding of the page, but a request for
             # `response.urljoin(href)` escapes it in UTF-8.
             encodings = {response.encoding} if target.isascii() else {response.encoding, "utf-8"}
-            urls = {urldefrag(safe_url_string(target, encoding=name)).url for name in encodings}
+            urls = set()
+            for encoding in encodings:
+                # The encoding of the page may lack a character that the page names by a number.
+                with suppress(UnicodeEncodeError):
+                    urls.add(urldefrag(safe_url_string(target, encoding=encoding)).url)
             # The values of `rel` may be separated by blanks or commas.
             rels = element.get("rel", "").lower().replace(",", " ").split()
             if whole_page or not _NOT_TO_FOLLOW.isdisjoint(rels):

@@ -146,6 +146,13 @@ def test_links_are_written_in_the_encoding_of_their_page() -> None:
     assert directives.links_not_to_follow(free) == set()
 
 
+def test_link_with_a_character_that_the_page_cannot_encode_is_not_followed() -> None:
+    page = b"<meta charset=latin-1><a rel=nofollow href='/s?q=&#26085;'>x</a>"
+    response = HtmlResponse("https://a.example/", body=page)
+    sent = Request(response.urljoin("/s?q=\u65e5")).url
+    assert sent in directives.links_not_to_follow(response)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "latin-1"])
 def test_tag_is_found_in_this_encoding(encoding: str) -> None:
     page = f"<!doctype html><title>é</title>{TAG}".encode(encoding)

@@ -480,3 +480,11 @@ def test_character_cut_at_the_end_of_what_is_looked_at_does_no_harm() -> None:
 def test_a_hostile_body_takes_no_time(body: bytes) -> None:
     with time_below(30):
         assert not means_not_found(body)
+
+
+def test_title_of_letters_that_unfold_does_not_hold_the_event_loop() -> None:
+    means_not_found(b"<title>a</title>")  # This compiles the patterns.
+    letters = "\ufdfa" * 300
+    page = f"<title>{letters}</title><h1>{letters}</h1>".encode()
+    with time_below(0.2):
+        assert not means_not_found(page)

@@ -16,6 +16,8 @@ from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.python.failure import Failure
 
+from scrapy_gbot_robots.answers.answer import CachedAnswer
+
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.rows import row, table
 from ..support.web import Reply, Site, redirect
@@ -280,3 +282,17 @@ async def test_page_of_the_http_cache_is_judged_by_the_url_it_had_then(
     assert (proof["robots"], proof["line"], proof["judged"]) == (DIGEST, 2, True)
     assert STAT not in stats(crawler)
     assert not [each for each in caplog.records if " led to " in each.msg]
+
+
+@in_reactor
+async def test_rules_that_take_long_do_not_judge_the_url_of_a_cached_page(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = {**ON, "HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        await crawl(Pages, own, urls=[site.url("/yes?a=1&b=2")])
+        monkeypatch.setattr(CachedAnswer, "takes_long", lambda *_: True)
+        crawler = await crawl(Pages, own, urls=[site.url("/yes?b=2&a=1")])
+    (page,) = pages(crawler).crawled.values()
+    assert page.meta["gbot_robots"]["judged"] is False
+    assert stats(crawler)[STAT] == 1
