@@ -11,7 +11,7 @@ from typing import Any
 import brotli
 import pytest
 
-from scrapy_gbot_robots.policy.decoding import DecodeError, as_served, decoded
+from scrapy_gbot_robots.policy.decoding import DecodeError, as_served, decoded, is_decoded
 
 from ..support.bounds import memory_below, time_below
 from ..support.rows import table
@@ -204,6 +204,20 @@ def test_either_module_for_brotli_will_do(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 SHOWN = b'<html><head><meta name="color-scheme" content="light dark"></head><body><pre style="x">a: &lt;&amp;\xff\n</pre></body></html>'
+
+
+RULES = "user-agent: *\ndisallow: /caf\u00e9\n".encode()
+
+
+def test_body_is_text_only_if_it_certainly_has_no_coding() -> None:
+    assert is_decoded(RULES)
+    assert is_decoded(b"user-agent:*\ndisallow:/")
+    assert is_decoded(b"#" * 65_535 + "\u00e9".encode())  # a character at the end of the first part
+    for encode in (gzip.compress, zlib.compress, brotli.compress):
+        assert not is_decoded(encode(RULES * 9))
+    assert not is_decoded(b"user-agent:*\n")  # too short to be told from a coding
+    assert not is_decoded(RULES.decode().encode("latin-1"))
+    assert not is_decoded(RULES + b"\0")
 
 
 def test_text_that_a_browser_shows_is_read_as_served() -> None:

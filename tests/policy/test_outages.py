@@ -221,6 +221,14 @@ def test_failures_are_asked_again_as_the_server_wants_within_bounds(
     assert waits[-1] == at_last
 
 
+def test_stored_soft_404_does_not_count_if_the_setting_is_off() -> None:
+    entry = after(Unavailable(500, URL, "HTTP 500, as 404"))
+    assert decide(entry, NOW, GOOGLE).state is State.FULL_ALLOW
+    assert decide(entry, NOW, Policy(soft_404=False)).state is State.FULL_DISALLOW
+    missing = after(Unavailable(404, URL, "HTTP 404"))
+    assert decide(missing, NOW, Policy(soft_404=False)).state is State.FULL_ALLOW
+
+
 def test_request_does_not_wait_for_each_attempt_where_it_may_go_on() -> None:
     policy = Policy("allow")
     entry = renew(None, DOWN, NOW, policy)
