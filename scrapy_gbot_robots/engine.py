@@ -397,9 +397,9 @@ class Overhearing:
 
     def _overhear(self, signal: Any, **named: Any) -> list[tuple[Any, Any]]:
         results: list[tuple[Any, Any]] = self._send(signal, **named)
-        if signal not in _RECEIVED or LISTENER not in named["request"].meta:
+        if signal not in _RECEIVED:
             return results
-        exchange = self._exchanges.get(named["request"].meta[LISTENER])
+        exchange = self._exchanges.get(named["request"].meta.get(LISTENER, 0))
         if exchange is None:
             return results
         if exchange.goes_on(named.get("data", b"")):

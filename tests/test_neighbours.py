@@ -133,25 +133,32 @@ class Suite(MonitorSuite):
 """
 
 
+@pytest.fixture
+def monitored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Settings of a crawl that spidermon checks by the monitors of the page at its end."""
+    pytest.importorskip("spidermon", reason="spidermon is not installed")
+    texts = [block.text for block in blocks(HOME / "docs/other-plugins.md", "python")]
+    documented = "".join(text for text in texts if "spidermon" in text)
+    module = f"monitors_of_{tmp_path.name}"
+    (tmp_path / f"{module}.py").write_text(documented + SUITE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return {
+        "SPIDERMON_ENABLED": True,
+        "EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500},
+        "SPIDERMON_SPIDER_CLOSE_MONITORS": [f"{module}.Suite"],
+        "MOST_FORBIDDEN": 0,
+        "MOST_CHANGED": 0,
+    }
+
+
 # spidermon uses it
 @pytest.mark.filterwarnings("ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning")
 @pytest.mark.parametrize(("most", "outcome"), [(1, "OK"), (0, "FAIL")])
 @in_reactor
 async def test_monitors_read_the_stats(
-    most: int, outcome: str, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: Any
+    most: int, outcome: str, site: Site, monitored: dict[str, Any], log: Any
 ) -> None:
-    pytest.importorskip("spidermon", reason="spidermon is not installed")
-    texts = [block.text for block in blocks(HOME / "docs/other-plugins.md", "python")]
-    documented = "".join(text for text in texts if "spidermon" in text)
-    (tmp_path / f"monitors_{most}.py").write_text(documented + SUITE)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    settings = {
-        "SPIDERMON_ENABLED": True,
-        "EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500},
-        "SPIDERMON_SPIDER_CLOSE_MONITORS": [f"monitors_{most}.Suite"],
-        "MOST_FORBIDDEN": most,
-        "MOST_CHANGED": 0,
-    }
+    settings = {**monitored, "MOST_FORBIDDEN": most}
     await crawl(Pages, settings, urls=[site.url("/yes"), site.url("/no")])
     assert f"[Spidermon] FewAreForbidden/test_stat_monitor... {outcome}" in log.messages
     assert "[Spidermon] StorageWorks/test_stat_monitor... OK" in log.messages
@@ -161,20 +168,11 @@ async def test_monitors_read_the_stats(
 @pytest.mark.filterwarnings("ignore:Spider.log:scrapy.exceptions.ScrapyDeprecationWarning")
 @in_reactor
 async def test_monitor_fails_if_the_storage_fails(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: Any
+    site: Site, tmp_path: Path, monitored: dict[str, Any], log: Any
 ) -> None:
-    pytest.importorskip("spidermon", reason="spidermon is not installed")
-    texts = [block.text for block in blocks(HOME / "docs/other-plugins.md", "python")]
-    documented = "".join(text for text in texts if "spidermon" in text)
-    (tmp_path / "monitors_storage.py").write_text(documented + SUITE)
     (tmp_path / "file").touch()
-    monkeypatch.syspath_prepend(str(tmp_path))
     settings = {
-        "SPIDERMON_ENABLED": True,
-        "EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500},
-        "SPIDERMON_SPIDER_CLOSE_MONITORS": ["monitors_storage.Suite"],
-        "MOST_FORBIDDEN": 0,
-        "MOST_CHANGED": 0,
+        **monitored,
         "GBOT_ROBOTS_STORAGE": "sqlite",
         "GBOT_ROBOTS_SQLITE_PATH": str(tmp_path / "file" / "robots.sqlite"),
     }
@@ -187,21 +185,9 @@ async def test_monitor_fails_if_the_storage_fails(
 @table("down, of, outcome", row("one-of-twenty", 1, 20, "OK"), row("two-of-twenty", 2, 20, "FAIL"))
 @in_reactor
 async def test_monitor_fails_if_much_is_unreachable(
-    down: int, of: int, outcome: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: Any
+    down: int, of: int, outcome: str, monitored: dict[str, Any], log: Any
 ) -> None:
-    pytest.importorskip("spidermon", reason="spidermon is not installed")
-    texts = [block.text for block in blocks(HOME / "docs/other-plugins.md", "python")]
-    documented = "".join(text for text in texts if "spidermon" in text)
-    (tmp_path / f"monitors_{outcome}.py").write_text(documented + SUITE)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    settings = {
-        "SPIDERMON_ENABLED": True,
-        "EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500},
-        "SPIDERMON_SPIDER_CLOSE_MONITORS": [f"monitors_{outcome}.Suite"],
-        "MOST_FORBIDDEN": of,
-        "MOST_CHANGED": 0,
-        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0,
-    }
+    settings = {**monitored, "MOST_FORBIDDEN": of, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0}
     page = Reply(200, b"<html></html>", {"Content-Type": "text/html"})
     with Site({"/robots.txt": RULES, "*": page}) as up, Site({"*": Reply(503)}) as ill:
         urls = [up.url(f"/yes/{number}") for number in range(of - down - 2)]  # and two robots.txt

@@ -13,13 +13,12 @@ import asyncio
 import logging
 import os
 import time
-from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from functools import partial
 from http import HTTPStatus
 from itertools import count
 from typing import Any, TypeAlias
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote
 
 from scrapy import Request, version_info
 from scrapy.crawler import Crawler
@@ -31,6 +30,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
 from twisted.internet.defer import CancelledError, DeferredSemaphore
 from twisted.python.reflect import safe_str
+from w3lib.http import basic_auth_header
 
 from ..concurrency import run_in_thread, within
 from ..core.urls import Origin, may_resolve, shown
@@ -342,9 +342,9 @@ class Fetcher:
         exchange = await send(secs_left, self._settings.max_bytes)
         answer = exchange.response
         if answer is not None and answer.status == HTTPStatus.UNAUTHORIZED:
-            login = _login_in_url(request)
-            if login and is_at_home(url, origin):
-                send = partial(send, login=login)
+            authorization = _login_in_url(request)
+            if authorization and is_at_home(url, origin):
+                send = partial(send, authorization=authorization)
                 exchange = await send(exchange.secs_left, self._settings.max_bytes)
         if exchange.denied_login:
             ftp_login = self._ftp_login(request)
@@ -367,7 +367,7 @@ class Fetcher:
         most_bytes: int,
         ftp_login: Mapping[str, Any] = _ANONYMOUS,
         *,
-        login: bytes | None = None,
+        authorization: bytes | None = None,
         limit: int = MOST_DOWNLOADED,
     ) -> Exchange:
         """Send a request for `url` through Scrapy's engine, and return its `Exchange`.
@@ -382,7 +382,8 @@ class Fetcher:
             secs_left: the download takes at most this many seconds.
             most_bytes: the download stops when the body has more bytes than this number.
             ftp_login: the meta keys with the login for an FTP server.
-            login: the Authorization header for `origin`; None if the usual credentials apply.
+            authorization: the value of the Authorization header for `origin`, which replaces the
+                project's credentials; None if there is none.
             limit: the value of `download_maxsize`, in bytes; 0 for no limit.
         """
         robots_request = self.make_robots_request(url, request)
@@ -393,12 +394,7 @@ class Fetcher:
             exchange.error = error_of(Failure.DNS, "this host name is not valid in DNS")
             return exchange
         number = next(self._numbers)
-        own_meta = {
-            **_OWN_META,
-            **ftp_login,
-            "download_timeout": secs_left,
-            LISTENER: number,
-        }
+        own_meta = {**_OWN_META, **ftp_login, "download_timeout": secs_left, LISTENER: number}
         robots_request.meta.update(own_meta)
         # `around_sending` needs the downloader, which does not exist yet when `__init__` runs.
         if self._sees_downloads is None:
@@ -406,7 +402,7 @@ class Fetcher:
         await maybe_deferred_to_future(self._places.acquire())
         self._exchanges[number] = exchange
         try:
-            self._set_credentials(robots_request, login, at_home=is_at_home(url, origin))
+            self._set_credentials(robots_request, authorization, at_home=is_at_home(url, origin))
             with self._overhearing.listening():
                 response = await send_beside_limits(
                     self._crawler, robots_request, self._settings.timeout_secs, own_meta
@@ -486,12 +482,12 @@ class Fetcher:
             )
 
     def _set_credentials(
-        self, robots_request: Request, login: bytes | None, *, at_home: bool
+        self, robots_request: Request, authorization: bytes | None, *, at_home: bool
     ) -> None:
         """Set the credentials in the headers of a request for a robots.txt.
 
-        If `at_home` is true, the request gets `login`. If `login` is None, the request keeps its
-        own credentials, or otherwise gets the credentials of Scrapy's HTTPAUTH settings. If
+        If `at_home` is true, the request gets `authorization`. If that is None, the request keeps
+        its own credentials, or otherwise gets the credentials of Scrapy's HTTPAUTH settings. If
         `at_home` is false, the request loses its credentials.
 
         After that, all headers in NEVER_SENT, and each header in CREDENTIALS without a value, are
@@ -500,7 +496,7 @@ class Fetcher:
 
         Args:
             robots_request: the request. Its headers are changed.
-            login: the value of the Authorization header, or None.
+            authorization: the value of the Authorization header, or None.
             at_home: whether the project's credentials may be sent to this URL (`is_at_home`).
         """
         headers = robots_request.headers
@@ -508,8 +504,8 @@ class Fetcher:
         if not at_home:
             dict.update(headers, {name: [] for name in CREDENTIALS})
             return
-        if login is not None:
-            headers[b"Authorization"] = login
+        if authorization is not None:
+            headers[b"Authorization"] = authorization
         middleware = downloader_middleware(self._crawler, HttpAuthMiddleware)
         if middleware is not None:
             middleware.process_request(robots_request)
@@ -522,9 +518,7 @@ class Fetcher:
         The downloader calls this method for all requests. If a request is for a robots.txt, its
         `Exchange` sends it.
         """
-        if LISTENER not in request.meta:
-            return await send(request)
-        exchange = self._exchanges.get(request.meta[LISTENER])
+        exchange = self._exchanges.get(request.meta.get(LISTENER, 0))
         if exchange is None:
             return await send(request)
         second = self._connections.second(request)
@@ -575,4 +569,5 @@ def _login_in_url(page: Request | None) -> bytes | None:
     if not at:
         return None
     user, _, password = login.partition(":")
-    return b"Basic " + b64encode(unquote_to_bytes(user) + b":" + unquote_to_bytes(password))
+    # In Latin-1, each byte is one character, so the bytes in the header are those in the URL.
+    return basic_auth_header(unquote(user, "latin-1"), unquote(password, "latin-1"))

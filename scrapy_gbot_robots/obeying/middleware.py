@@ -113,13 +113,14 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if self._settings.purposes:
             refuses = self._settings.purposes_action == "refuse"
             self._preferences = PreferenceCheck(crawler, self._settings.purposes, refuses=refuses)
-        # The keys under which the meta of a request has what the plugin notes about its page.
-        notes = {
+        # The meta keys under which the plugin describes the page of a request. Only the keys of
+        # settings that are on are listed.
+        describes = {
             PROVENANCE: self._settings.provenance,
             PREFERENCES: self._settings.purposes,
             PAGE_RULES: self._settings.page_rules,
         }
-        self._notes = tuple(key for key, is_on in notes.items() if is_on)
+        self._page_keys = tuple(key for key, is_on in describes.items() if is_on)
         crawler.signals.connect(self._spider_opened, signals.spider_opened)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)
         warn_of_mistakes(crawler.settings)
@@ -139,7 +140,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: the request is forbidden.
         """
-        self._forget_the_past(request)
+        self._remove_old_keys(request)
         handed = self.room.ready.end_way(request)
         if not self.is_subject_to_robots(request):
             # `note` stores the User-Agent header, because a callback may copy this request, and
@@ -201,15 +202,16 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         """
         return is_subject(request)
 
-    def _forget_the_past(self, request: Request) -> None:
-        """Remove what the meta of `request` still has from an earlier request or an earlier crawl.
+    def _remove_old_keys(self, request: Request) -> None:
+        """Remove the plugin's keys from the meta of `request` that are from an earlier request.
 
-        1. The marks of the plugin: another middleware may have copied a marked request, or a
-           scheduler without the front may have kept the request since an earlier crawl.
-        2. What the plugin has noted about a page: the spider may have copied the meta of the page.
+        1. Another middleware may have copied a marked request, or a scheduler without the front may
+           have kept the request since an earlier crawl. So the marks are removed.
+        2. The spider may have copied the meta of a page. So the keys that describe a page are
+           removed.
         """
         restore(request)
-        for key in self._notes:
+        for key in self._page_keys:
             request.meta.pop(key, None)
 
     async def _waited_for(

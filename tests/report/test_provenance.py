@@ -266,16 +266,22 @@ async def test_page_of_a_renderer_has_the_proof_of_its_own_url(
     assert "in a downloader middleware, so the second URL was not checked" in text
 
 
+async def crawl_of_a_cached_page(site: Site, directory: Path) -> Crawler:
+    """A crawl whose page comes from Scrapy's HTTP cache, with the URL of an earlier crawl."""
+    own = {**ON, "HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(directory)}
+    await crawl(Pages, own, urls=[site.url("/yes?a=1&b=2")])
+    # To Scrapy's cache, this is the same page.
+    crawler = await crawl(Pages, own, urls=[site.url("/yes?b=2&a=1")])
+    assert "/yes?b=2&a=1" not in site.paths()
+    return crawler
+
+
 @in_reactor
 async def test_page_of_the_http_cache_is_judged_by_the_url_it_had_then(
     caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
-    own = {**ON, "HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        await crawl(Pages, own, urls=[site.url("/yes?a=1&b=2")])
-        # To Scrapy's cache, this is the same page, and the response has the URL of the first run.
-        crawler = await crawl(Pages, own, urls=[site.url("/yes?b=2&a=1")])
-        assert "/yes?b=2&a=1" not in site.paths()
+        crawler = await crawl_of_a_cached_page(site, tmp_path)
     (page,) = pages(crawler).crawled.values()
     assert page.url == site.url("/yes?a=1&b=2")
     proof = page.meta["gbot_robots"]
@@ -288,11 +294,9 @@ async def test_page_of_the_http_cache_is_judged_by_the_url_it_had_then(
 async def test_rules_that_take_long_do_not_judge_the_url_of_a_cached_page(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    own = {**ON, "HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)}
+    monkeypatch.setattr(CachedAnswer, "takes_long", lambda *_: True)
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        await crawl(Pages, own, urls=[site.url("/yes?a=1&b=2")])
-        monkeypatch.setattr(CachedAnswer, "takes_long", lambda *_: True)
-        crawler = await crawl(Pages, own, urls=[site.url("/yes?b=2&a=1")])
+        crawler = await crawl_of_a_cached_page(site, tmp_path)
     (page,) = pages(crawler).crawled.values()
     assert page.meta["gbot_robots"]["judged"] is False
     assert stats(crawler)[STAT] == 1
