@@ -45,9 +45,9 @@ COMPONENTS = (
     ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),
 )
 
-# Settings that have an effect only with the plugin's robots.txt middleware, which is off if
-# ROBOTSTXT_OBEY is False. A user who sets one of them expects a proof or a verdict. The keys are
-# the names of the fields.
+# Settings that have no effect if ROBOTSTXT_OBEY is False, because the plugin's robots.txt
+# middleware is then off. The log names them, because a user who sets one of them expects a proof or
+# a verdict. The keys are field names.
 _OF_MIDDLEWARE = {
     "record": "GBOT_ROBOTS_RECORD",
     "provenance": "GBOT_ROBOTS_PROVENANCE",
@@ -67,9 +67,8 @@ class Addon:
         the scheduler in `SCHEDULER` replaces this scheduler. The subclass lets requests wait until
         their robots.txt is known. `ROBOTSTXT_OBEY` becomes True, unless the user has set it.
 
-        With `GBOT_ROBOTS_ENABLED = False`, the crawl does not use the plugin. The add-on switches
-        off the plugin's components that the project's settings contain. Scrapy's robots.txt
-        middleware replaces the plugin's middleware and its subclasses.
+        With `GBOT_ROBOTS_ENABLED = False`, the crawl uses Scrapy's robots.txt middleware, and no
+        component of the plugin.
 
         Raises:
             ValueError: one of the plugin's settings has a wrong value.

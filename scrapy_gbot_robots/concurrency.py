@@ -46,11 +46,12 @@ async def pause(secs: float) -> None:
 
 
 def looping_call(func: Callable[[], None]) -> LoopingCall | AsyncioLoopingCall:
-    """Return an object that calls `func` periodically, from its `start` until its `stop`.
+    """Return an object whose `start(secs)` calls `func` every `secs` seconds, until its `stop`.
 
-    If a reactor is installed, each call is a timer of the reactor. The asyncio reactor removes
-    cancelled timers only when one of its timers fires. Scrapy's downloads cancel two timers for
-    each page. Without these calls, such timers could stay in memory for minutes.
+    If a reactor is installed, its timers make the calls. With asyncio, the object that Scrapy's
+    `create_looping_call` returns would not use them. The asyncio reactor removes cancelled timers
+    only when one of its timers fires. Scrapy's downloads cancel two timers for each page, and these
+    could otherwise stay in memory for minutes.
     """
     if is_reactor_installed():
         return LoopingCall(func)

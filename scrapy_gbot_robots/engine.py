@@ -694,7 +694,8 @@ def downloader_middlewares(crawler: Crawler) -> tuple[object, ...]:
 def is_offsite(crawler: Crawler, request: Request) -> bool:
     """Whether Scrapy's OffsiteMiddleware, or a subclass of it, drops `request`.
 
-    The middleware drops a request before it is scheduled, and Scrapy sends no signal.
+    The middleware drops a request in its handler of the signal `request_scheduled`. Scrapy then
+    does not send the signal `request_dropped`.
     """
     middleware = downloader_middleware(crawler, OffsiteMiddleware)
     spider = crawler.spider
@@ -830,15 +831,15 @@ def at_end_of_way(
     not call `process_exception`. Without this function, the plugin's middleware would not notice
     that the request has ended.
 
-    The call is `end_way(request, result)`. `result` is the response, or a new request with which a
-    middleware has replaced the response, for example for a retry. If an exception has ended the
-    request, `result` is None.
+    The call is `end_way(request, result)`. `result` is the response, or a request that a middleware
+    has returned in its place, for example for a retry. If an exception has ended the request,
+    `result` is None.
 
     Args:
         crawler: the crawl.
         end_way: the function.
-        of_all: whether `end_way` is called for all requests. Otherwise it is called only for
-            requests that an exception or a new request has ended.
+        of_all: whether `end_way` is called for all requests. Otherwise it is called only if
+            `result` is not a response.
 
     Returns:
         True if the crawl will call `end_way`. False if a user's own downloader has no downloader
@@ -928,11 +929,11 @@ def _do_nothing(_: object) -> None:
 
 
 def is_http_of_scrapy(crawler: Crawler, request: Request) -> bool:
-    """Whether the request is sent by an HTTP handler of Scrapy.
+    """Whether an HTTP handler of Scrapy sends `request`.
 
     These handlers send the signal `headers_received`, and follow no redirects. A subclass with its
-    own `download_request`, as scrapy-playwright has, may differ in both. Any other subclass counts
-    as Scrapy's handler.
+    own `download_request` (as in scrapy-playwright) or `_make_request` may differ in both. Any
+    other subclass is treated as Scrapy's handler.
     """
     handler_of = getattr(_download_handlers(crawler), "_get_handler", None)
     scheme = urlparse_cached(request).scheme

@@ -26,7 +26,8 @@ the last response to a request for it. `line` is the line of the rule that decid
 the group that the crawl obeys. `override` is the key of the override that decided, or None.
 
 A browser, a renderer or a download handler may follow a redirect by itself. The page then comes
-from a URL that was not checked. In this case `judged` is False, and the values above are None.
+from another URL. If the crawl has not checked this URL, `judged` is False, and the values above are
+None.
 
 With `GBOT_ROBOTS_PURPOSES`, `preferences` is the same dict as in "gbot_robots_preferences".
 """

@@ -55,8 +55,8 @@ _CONSEQUENCES = {
     State.FULL_ALLOW: "all pages of this site may be crawled",
     State.RULES: "the rules of its last robots.txt apply",
 }
-# If a response contains rules that the parser cannot read, a warning is logged. It ends with the
-# second of the next two texts if the response is a web page, and with the first text otherwise.
+# If a response contains rules that the parser cannot read, a warning is logged. It ends with
+# `_SKIP_ROBOTS_REQUESTS` if the response is a web page, and with `_TELL_THE_OWNER` otherwise.
 _TELL_THE_OWNER = "Google does not read them either. You may tell the site's owner"
 _SKIP_ROBOTS_REQUESTS = (
     "If a middleware or download handler renders pages with a browser, make it skip requests with "
@@ -204,9 +204,9 @@ class CrawlEvents:
     def _tell_of_copy(self, copy: Copy, answer: CachedAnswer) -> None:
         """Warn if `copy` comes from a bot wall, or contains rules that the parser does not read.
 
-        A *bot wall* is a response that a protection service sends in place of the site. A stat
-        counts these responses. Rules that the parser does not read may be in a web page or in
-        UTF-16 text, for example. The warning of unread rules is logged only once in a crawl.
+        A *bot wall* is a protection service that answers in place of the site. A stat counts its
+        responses. Rules that the parser does not read may be in a web page or in UTF-16 text, for
+        example. The warning of unread rules is logged only once in a crawl.
         """
         if copy.kind is Kind.WALL:
             self.add_to_stat("walls")

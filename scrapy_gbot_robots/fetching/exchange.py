@@ -66,8 +66,8 @@ MOST_DOWNLOADED = 16 * 2**20
 # codes.
 _FTP_ERROR_STATUSES = (404, 503)
 # If a decoded body has more bytes than this number, a thread decodes and examines it, because this
-# may take milliseconds: 1.4 ms were measured for a web page of 32 KiB. For a shorter body, a thread
-# would cost more time than it saves.
+# may take milliseconds (1.4 ms were measured for a web page of 32 KiB). For a shorter body, a
+# thread would cost more time than it saves.
 _LONG_BYTES = 32 * 2**10
 # If an encoded body has more bytes than this number, the decoded body probably has more than
 # `_LONG_BYTES` bytes.
@@ -344,11 +344,11 @@ class Exchange:
         response.headers.pop("Content-Encoding", None)
 
     def keep_response_of_middleware(self, response: Response) -> None:
-        """Keep a response that no download handler has made, but a downloader middleware.
+        """Keep a response that a downloader middleware has made, without a download handler.
 
-        The middleware may have taken the response from a cache. Or it has downloaded the robots.txt
-        with another library, such as requests or curl_cffi. Such a library decodes the body, but
-        leaves Content-Encoding in the headers. If the body is text, it must not be decoded again.
+        The middleware may have taken the response from a cache, or downloaded the robots.txt with
+        another library, such as requests or curl_cffi. These libraries decode the body, but leave
+        Content-Encoding in the headers. So if the body is text, it is not decoded again.
         """
         self.response = response
         self.headers = response.headers
@@ -546,10 +546,10 @@ class Exchange:
     def _lacks_declared_body(self, response: Response) -> bool:
         """Whether the body is empty, though its Content-Length is greater than 0.
 
-        The result is always False for a response over HTTP/1.1, because the download handlers
-        compare its length with the Content-Length. Over HTTP/2, the library h2 does not compare
-        them if no DATA frame arrives (RFC 9113 8.1.1). A response that a middleware returns, for
-        example from a cache, is examined, too, because it may have come over HTTP/2.
+        If a download handler has received the response over HTTP/1.1, the result is False, because
+        the handler compares the length of the body with the Content-Length. Over HTTP/2, the
+        library h2 does not compare them if no DATA frame arrives (RFC 9113 8.1.1). A response that
+        a middleware has made, for example from a cache, may have come over HTTP/2.
         """
         if response.body or self.stopped or response.status in _WITHOUT_BODY:
             return False

@@ -334,9 +334,9 @@ class Fetcher:
            stops the download when it gets the signals of the download. If the plugin might not get
            these signals, the second request is not sent.
         4. The server of `origin` answers with status 401, and the URL of the page contains a login.
-           The second request uses this login. The first request does not, because the URL may be a
-           link of another site, and with a wrong login a server may reject a request that it would
-           otherwise answer.
+           The second request uses this login. The first request does not, because the URL may come
+           from a link on another site, and with a wrong login a server may reject a request that it
+           would otherwise answer.
         """
         send = partial(self._send, url, origin, request)
         exchange = await send(secs_left, self._settings.max_bytes)

@@ -68,8 +68,8 @@ _STATS_OF_OVERRIDES = {
 }
 
 # This signal is sent when a middleware has replaced a start request by the new request `request`,
-# or has sent the start request back to the scheduler. The class that writes the report of a crawl
-# connects a handler to it.
+# or has sent the start request back to the scheduler. `StartRequests` (report/extension.py) handles
+# it.
 REPLACED = object()
 
 logger = logging.getLogger(__name__)
@@ -349,7 +349,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _end_way(self, request: Request, result: Response | Request | None) -> None:
         """Remove the plugin's own meta keys from `request`, before the spider gets `result`.
 
-        If `result` is a new request, the keys stay, because the same user agent applies to it.
+        If `result` is a request, the keys stay, because the same user agent applies to it. If it is
+        a start request, the signal `REPLACED` is sent.
         """
         if isinstance(result, Request):
             if "is_start_request" in result.meta:  # This is Scrapy's mark.
@@ -437,7 +438,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _proof_of_other_url(self, request: Request, response: Response) -> dict[str, Any] | None:
         """Return the provenance of a response whose URL is not the URL of its request.
 
-        Return None unless a robots.txt in memory allows the URL of the response, and can be asked
+        Return None unless an answer in memory allows the URL of the response, and gives its verdict
         in a short time.
 
         Raises:

@@ -121,7 +121,7 @@ class Room:
             only if both use the same slot. If `download_slots.are_apart` is False, the priorities
             of all requests are compared.
         occupancy: how many requests are in the room.
-        given_back: how many requests the front has given back to the scheduler at the end.
+        given_back: how many requests the front gave back to the scheduler when the crawl closed.
         ready: the lines from which `next` takes requests, and the requests that were handed out.
         in_place: the requests that wait in the downloader.
         project_may_exempt: whether the project's own code may exempt requests, in a subclass of
@@ -601,8 +601,7 @@ class Room:
         self._late.pop(site, None)
         if answer is None:
             return
-        # Look-ups must not run far ahead of pages. Therefore `_begin_look_ups` limits the number of
-        # sites whose robots.txt was fetched, but whose requests are all still in the room.
+        # `_begin_look_ups` limits the number of sites in `_unused_answers`.
         if answer.source is Source.FETCHED and site.size:
             self._unused_answers.add(site)
         self._take(site, answer)

@@ -272,7 +272,7 @@ def links_not_to_follow(response: TextResponse, *, whole_page: bool = False) -> 
             encodings = {response.encoding} if target.isascii() else {response.encoding, "utf-8"}
             urls = set()
             for encoding in encodings:
-                # The encoding of the page may lack a character that the page names by a number.
+                # The page may contain a character as a number ("&#8364;") if its encoding lacks it.
                 with suppress(UnicodeEncodeError):
                     urls.add(urldefrag(safe_url_string(target, encoding=encoding)).url)
             # The values of `rel` may be separated by blanks or commas.

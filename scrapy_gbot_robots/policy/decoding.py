@@ -50,7 +50,7 @@ _ZSTD_WINDOW_LOG = 23  # RFC 9659 limits the window of a content coding to 8 MiB
 # If a body contains one of these bytes, a browser does not treat it as text
 # (mimesniff.spec.whatwg.org 3).
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
-# A shorter text than this one contains no rule.
+# The length of the shortest text with a rule, in bytes.
 _SHORTEST_FILE = len(b"user-agent:*\ndisallow:/")
 
 # The page that a browser makes around a text file. The group of this expression matches the text of

@@ -330,7 +330,7 @@ def decide(entry: Entry | None, now: float, policy: Policy) -> Decision:
     copy = entry.copy
     outage = entry.outage
     if copy is not None and copy.is_soft_404 and not policy.soft_404:
-        copy = None  # Another crawl has stored what this crawl treats as a failed fetch.
+        copy = None  # Another crawl stored it. For this crawl, it is a failed fetch.
     fresh_until = now
     # If the time of the fetch is in the future, a clock was wrong, so the copy is not fresh.
     if copy is not None and copy.fetched_at <= now + _SKEW:

@@ -6,15 +6,16 @@ the headers and page titles in two tables of this module. Comments in the tables
 
 If a site sends a web page in place of a robots.txt, the page is parsed, and the valid lines in it
 apply (Google's page, "File format"). A 2xx response with a user-agent or a sitemap line is never
-taken for a bot wall.
+taken for the page of a bot wall.
 
 A *soft 404* is a 5xx with a "not found" page. It is treated as a 404 (Google's page, "Handling of
 errors and HTTP status codes"). A 5xx is a soft 404 if the title of its page, the first heading or,
-in plain text, the first line means "page not found" in a language of the table `LANGUAGES`.
+in plain text, the first line means "page not found" in a language of the table `LANGUAGES`, or is
+a message of a web framework (`ROUTERS`).
 
-A body may be long or hostile, so only its first 16 KiB are searched. Only the search for user-agent
-and sitemap lines reads the whole body. It reads 32 KiB at a time, so that other threads can run
-between two steps.
+A body may be long or hostile, so only its first 16 KiB are searched. One search reads the whole
+body, the search for user-agent and sitemap lines. It reads 32 KiB at a time, so that other threads
+can run between two steps.
 """
 
 # ruff: noqa: RUF001 - dashes and letters of other scripts are intended
@@ -181,7 +182,8 @@ def hides_rules(body: bytes) -> str:
         return found_instead(body)
     is_json = found_instead(body) == "JSON"
     if is_json or _RULE_LINE.search(body) is None:
-        # A JSON object or list may contain the lines of a robots.txt as strings.
+        # In a JSON object or list, each string may be a line of a robots.txt. So if the body is
+        # JSON, each quotation mark becomes a line break.
         meant = _LITERAL_BREAK.sub(b"\n", body.replace(b'"', b"\n" if is_json else b""))
         if _RULE_LINE.search(meant) and _has_lines_for_crawlers(meant):
             return found_instead(body) or _IN_ONE_LINE
@@ -271,12 +273,12 @@ ALONE = (
     "not found, the resource cannot be found, the requested resource was not found, the requested "
     "resource could not be found"
 )
-# The beginnings of messages by which the routers of web frameworks say that they have no page for a
-# URL. Such a message means "not found" if the path or the URL of a robots.txt follows, as in
+# The beginnings of messages in which the routers of web frameworks report that they have no page
+# for a URL. Such a message means "not found" if the path or the URL of a robots.txt follows, as in
 # 'No route matches [GET] "/robots.txt"'. The frameworks are Spring, Rails, Symfony and Phoenix.
 ROUTERS = "no static resource, no endpoint, no route matches, no route found for"
-# The message of Express. Other programs may write "cannot get" before the key of a cache, so no
-# other words are allowed.
+# Matches a title that consists only of the message of Express. In messages of other programs, the
+# key of a cache may follow "cannot get".
 _OF_EXPRESS = r"\A\s*(?:[a-z]*(?:error|exception): )?cannot get /robots\.txt\s*\Z"
 # Words that are removed from a clause of a title before it is compared with the table `LANGUAGES`.
 ERROR_WORDS = (
@@ -334,8 +336,8 @@ _LOCAL_PATH = re.compile(
     r"/(?:app|dev|etc|home|lib|mnt|nix|opt|private|proc|root|run|srv|sys|tmp|usr|var|volumes)/"
     r"|[a-z]:[\\/]|\\\\)[^\s\"'`<>()]*[^\s\"'`<>().,:;!?]"
 )
-# Matches words that say where a page is missing. In these words, "server" is not a part of the site
-# that is missing.
+# Matches words for the place where a page is missing. In these words, "server" does not mean that a
+# part of the site is missing.
 _HERE = re.compile(r"on th(?:is|e) server ")
 
 

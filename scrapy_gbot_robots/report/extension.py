@@ -107,7 +107,7 @@ class StartRequests:
     """Counts the start requests of a crawl, to find out whether all of them are forbidden.
 
     When a start request has got a response, the counting ends. Start requests that Scrapy's
-    OffsiteMiddleware refuses are not counted.
+    OffsiteMiddleware drops are not counted.
 
     Attributes:
         forbidden: the number of forbidden start requests.
@@ -138,9 +138,9 @@ class StartRequests:
             self._scheduled += 1
 
     def _count_out(self, request: Request) -> None:
-        # `_count` counts one request too many in two cases. Scrapy drops a second request for the
-        # same URL, for example, after it has sent the signal `request_scheduled`. And a middleware
-        # may replace a start request by `request`, which is then scheduled as well.
+        # `_count` counts one request too many in two cases. First, Scrapy may drop a request after
+        # the signal `request_scheduled`, for example a second request for the same URL. Second, a
+        # middleware may replace a start request by `request`, which is then scheduled as well.
         if _is_first_of_a_start(request):
             self._scheduled -= 1
 

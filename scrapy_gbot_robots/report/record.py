@@ -128,7 +128,7 @@ class RobotsRecord:
         self._thread = OneThread()
         self._background = Background()
         self._has_failed = False
-        self._written = 0  # The stats are not read, because a STATS_CLASS may keep none.
+        self._written = 0  # The number of lines. A stat counts them, too, but may not be kept.
         crawler.signals.connect(self._served, robotstxt_served)
         crawler.signals.connect(self._decided, DECIDED)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)

@@ -148,7 +148,7 @@ class CrawlCounts:
             self.rules.add(ForbiddingRule(origin, rule, verdict.group), request.url)
 
     def count_left(self) -> None:
-        """Count the requests that still wait for a robots.txt, when the crawl has closed.
+        """Count the requests that waited for a robots.txt, or went back, when the crawl closed.
 
         The stats with these numbers are not read, because a STATS_CLASS may keep no stats.
         """
@@ -183,8 +183,8 @@ class CrawlCounts:
         for origin in sorted(self.origins, key=self.unreachable.__getitem__, reverse=True):
             cause = self.row(origin).cause
             if cause is not None:
-                # A stored copy of an unreachable robots.txt may still count. The requests that its
-                # rules forbid are in the lines of the rules.
+                # The rules in the stored copy of an unreachable robots.txt may still apply. The
+                # requests that these rules forbid are not in this number, but in `rules`.
                 forbidden = plural(self.unreachable[origin], "request")
                 where = f"{origin.robots_url} ({shown(cause)})"
                 unreachable.append(f"unreachable: {where}, {forbidden} forbidden")

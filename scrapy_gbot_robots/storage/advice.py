@@ -16,7 +16,8 @@ _PAGE = "https://scrapy-gbot-robots.readthedocs.io/fleets/"
 _SCHEME = "the URL begins with rediss:// if this Redis uses TLS, and only then"
 
 NO_CONNECTION = f"Check that this Redis runs and can be reached. Its address is in {_SETTINGS}"
-# If only one of the two sides uses TLS, the server closes the connection, or waits for more bytes.
+# If only the client or only the server uses TLS, the server closes the connection, or waits for
+# more bytes.
 NO_ANSWER = (
     f"Check that this Redis runs and can be reached, and that {_SCHEME}. Its address is in "
     f"{_SETTINGS}"

@@ -49,8 +49,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# The duration of a lease is GBOT_ROBOTS_TIMEOUT_SECS times this number. A lease is the right to
-# fetch one robots.txt.
+# The duration of a lease is GBOT_ROBOTS_TIMEOUT_SECS times this number.
 LEASE_SECS_PER_TIMEOUT = 2
 TRY_AGAIN_SECS = 30.0
 CALL_SECS = 10.0  # A call to the storage that takes longer is treated as a failure.
@@ -203,16 +202,15 @@ def _check_call(path: str, makes: Callable[..., Any]) -> None:
     """Check that `makes`, at the dotted `path`, can be called with the settings of a crawl.
 
     Raises:
-        ValueError: `makes` cannot be called in this way, or is a coroutine function.
+        ValueError: `makes` cannot be called in this way, is a coroutine function, or belongs to the
+            package redis or valkey.
     """
     name = "GBOT_ROBOTS_REDIS_CLIENT"
     if iscoroutinefunction(makes):
         raise ValueError(f"{name} must not name a coroutine function, got {path!r}")
     package = str(getattr(makes, "__module__", "")).partition(".")[0]
-    if package in {
-        "redis",
-        "valkey",
-    }:  # A class of these packages, such as redis.Redis, does not take the settings of a crawl.
+    # A class of these packages, such as redis.Redis, does not take the settings of a crawl.
+    if package in {"redis", "valkey"}:
         must = f"{name} must name a function of your own that takes the settings of the crawl"
         raise ValueError(f"{must} and returns a client, got {path!r}, which belongs to {package}")
     try:

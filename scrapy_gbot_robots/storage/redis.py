@@ -57,7 +57,7 @@ _TIMEOUT_SECS = 2.0
 _CLOCKS_AGREE_SECS = 3.0  # A smaller difference between two clocks is ignored.
 # A client that the project makes itself must have these methods.
 _METHODS = ("execute_command", "get_encoder", "delete", "scan_iter", "close")
-# The beginnings of redis-py's messages about an invalid URL that contain no password.
+# A message of redis-py about an invalid URL contains no password if it begins with one of these.
 _HARMLESS = ("Redis URL must ", "Invalid value for ")
 _SCAN_KEYS = 1000  # the number of keys that the server examines in one step of a scan
 
@@ -105,7 +105,7 @@ def _fault_in(url: str) -> str:
     except ValueError as error:
         reason = str(error)
         return reason if reason.startswith(_HARMLESS) else "its host or its port cannot be read"
-    # After the host, only values of options may contain "@", and the path of a unix:// URL.
+    # After the host, "@" may be only in the values of options, and in the path of a unix:// URL.
     after_host = [parts.fragment, *(each.partition("=")[0] for each in parts.query.split("&"))]
     if parts.scheme != "unix":
         after_host.append(parts.path)
