@@ -49,6 +49,7 @@ from contextlib import contextmanager
 from copy import copy
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
+from weakref import WeakSet
 
 from scrapy import Request, signals
 from scrapy import __version__ as scrapy_version
@@ -74,6 +75,9 @@ Send = Callable[[Request], Coroutine[Any, Any, Response]]
 _T = TypeVar("_T")
 
 logger = logging.getLogger(__name__)
+
+# The objects of the class in LOG_FORMATTER that have raised an exception.
+_faulty_formatters: WeakSet[object] = WeakSet()
 
 # The modules of Scrapy's commands that fetch only a few pages. `scrapy view` is not in this list
 # because its class is derived from the class of `scrapy fetch`.
@@ -535,7 +539,13 @@ def _announce(crawler: Crawler, request: Request, response: Response) -> None:
         response.request = request
     spider: Any = crawler.spider
     formatter: Any = crawler.logformatter
-    line = formatter.crawled(response.request, response, spider)
+    line = None
+    try:
+        line = formatter.crawled(response.request, response, spider)
+    except Exception:
+        if formatter not in _faulty_formatters:
+            _faulty_formatters.add(formatter)
+            logger.exception("LOG_FORMATTER failed on the response for %s", request.url)
     if line is not None:
         logging.getLogger("scrapy.core.engine").log(
             *logformatter_adapter(line), extra={"spider": spider}

@@ -53,6 +53,8 @@ _ODD = re.compile(
     r"([A-Za-z][A-Za-z0-9+.-]*)://(?:[^/?#\\]*@)?"
     r"(\[[0-9A-Fa-f:.]*\]|[^/?#@\\:\[\]]*)(?::([0-9]*))?(?=[/?#]|\Z)"
 )
+# Matches the user name and the password of a URL, also with an "@" in the password.
+_USER_INFO = re.compile(r"(?<=//)[^/?#\s]*@")
 # The characters that a host may not contain. They are the forbidden domain code points of
 # url.spec.whatwg.org, and ";".
 _FORBIDDEN_IN_HOST = r"[\x00-\x20\x7f#%/:;<>?@\[\\\]^|]"
@@ -141,6 +143,11 @@ def shown(text: str, limit: int = 200) -> str:
     if cut.isprintable():
         return cut
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in cut)
+
+
+def without_login(text: str) -> str:
+    """Return `text` without the user names and passwords of the URLs in it."""
+    return _USER_INFO.sub("", text)
 
 
 class Origin(NamedTuple):

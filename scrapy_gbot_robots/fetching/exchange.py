@@ -31,7 +31,7 @@ from twisted.python.failure import Failure as TwistedFailure
 from twisted.python.reflect import safe_str
 
 from ..concurrency import within
-from ..core.urls import shown
+from ..core.urls import shown, without_login
 from ..engine import Send
 from ..policy import headers
 from ..policy.decoding import DecodeError, as_served, decoded, is_decoded
@@ -207,7 +207,6 @@ _DETAIL_CHARS = 1000
 _NOT_LOGGED_IN = ("530", "430")
 # Matches the code at the beginning of an error reply of an FTP server (RFC 959 4.2.1).
 _FTP_CODE = re.compile(r"[45][0-9]{2}(?![0-9])")
-_USER_INFO = re.compile(r"(?<=//)[^/\s@]*@")
 
 
 class Exchange:
@@ -611,7 +610,7 @@ def failure_of(error: BaseException, *, proxy: str = "", host: str = "") -> Unre
         host: the host of the robots.txt, in the form of `Origin.host`.
     """
     cause = _ftp_cause(error)
-    detail = _USER_INFO.sub("", safe_str(cause)[:_DETAIL_CHARS])
+    detail = without_login(safe_str(cause)[:_DETAIL_CHARS])
     if isinstance(error, IgnoreRequest):
         return failed(Failure.DROPPED, detail)
     if cause is not error and not any(_meanings(cause)):

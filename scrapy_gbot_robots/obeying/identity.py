@@ -26,7 +26,7 @@ from scrapy.utils.python import without_none_values
 
 from ..core.crawlers import UserAgent
 from ..core.named_user_agent import problem_of
-from ..core.urls import shown
+from ..core.urls import shown, without_login
 from ..engine import downloader_middleware, is_followed, user_agent_of
 from ..meta import JUDGED_AS
 from .subject import is_subject
@@ -223,7 +223,7 @@ class CrawlerIdentity:
         logger.warning(
             "%s was judged by the rules for %s, and another middleware has then given it the "
             "User-Agent header %r. %s",
-            shown(request.url),
+            shown(without_login(request.url)),
             user_agent.name,
             shown(header),
             _REMEDY,

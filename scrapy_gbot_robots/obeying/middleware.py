@@ -28,7 +28,7 @@ from ..concurrency import pause, run_in_thread
 from ..core.crawlers import UserAgent
 from ..core.preferences import NOTHING_SAID, Preferences
 from ..core.url_forms import names_the_same
-from ..core.urls import Origin, origin_of_robots_txt, shown
+from ..core.urls import Origin, origin_of_robots_txt, shown, without_login
 from ..core.verdict import Verdict
 from ..engine import (
     at_end_of_way,
@@ -430,8 +430,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             logger.warning(
                 "%s led to %s %s, so the second URL was not checked against a robots.txt. The stat "
                 "gbot_robots/responses/unjudged counts these pages",
-                shown(request.url),
-                shown(response.url),
+                shown(without_login(request.url)),
+                shown(without_login(response.url)),
                 where,
             )
 

@@ -29,7 +29,7 @@ from scrapy.utils.asyncio import call_later
 
 from ..answers.events import DECIDED
 from ..concurrency import run_in_thread
-from ..core.urls import Origin, shown
+from ..core.urls import Origin, shown, without_login
 from ..engine import is_offsite, refuse_as_add_on
 from ..exceptions import ForbiddenByRobotsTxt
 from ..meta import RETURNED
@@ -147,7 +147,7 @@ class StartRequests:
     def _count_forbidden(self, request: Request, error: ForbiddenByRobotsTxt) -> None:
         if _IS_START in request.meta:
             self.forbidden += 1
-            self.first = self.first or f"{shown(request.url)}: {error.verdict}"
+            self.first = self.first or f"{shown(without_login(request.url))}: {error.verdict}"
 
     def _look_at(self, request: Request) -> None:
         if _IS_START in request.meta and not self._came:

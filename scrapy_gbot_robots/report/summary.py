@@ -15,7 +15,7 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 
 from ..answers.answer import CachedAnswer
-from ..core.urls import Origin, shown
+from ..core.urls import Origin, shown, without_login
 from ..core.verdict import Rule
 from ..counts import Tally, plural
 from ..engine import downloader_middleware
@@ -141,11 +141,12 @@ class CrawlCounts:
         # If the request has no origin, or if an override has decided, no robots.txt forbade it.
         if origin is None or verdict.override is not None:
             return
-        self.forbidding.add(origin, request.url)
+        example = without_login(request.url)
+        self.forbidding.add(origin, example)
         if error.unreachable:
             self.unreachable.add(origin)
         if rule is not None:
-            self.rules.add(ForbiddingRule(origin, rule, verdict.group), request.url)
+            self.rules.add(ForbiddingRule(origin, rule, verdict.group), example)
 
     def count_left(self) -> None:
         """Count the requests that waited for a robots.txt, or went back, when the crawl closed.

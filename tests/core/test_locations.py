@@ -3,7 +3,7 @@
 import pytest
 
 from scrapy_gbot_robots import Origin
-from scrapy_gbot_robots.core.urls import may_resolve, origin_of_robots_txt, prefix_of
+from scrapy_gbot_robots.core.urls import may_resolve, origin_of_robots_txt, prefix_of, without_login
 
 from ..support.rows import row, table
 
@@ -169,3 +169,15 @@ def test_url_begins_with_its_site_and_a_slash(url: str, prefix: str) -> None:
 )
 def test_dns_has_no_empty_label_no_long_label_and_no_name_over_253(host: str, may: bool) -> None:
     assert may_resolve(host) is may
+
+
+@table(
+    "text, rest",
+    row("no-login", "no answer from http://a.example/@me?a=b@c", None),
+    row("user", "http://me@a.example/", "http://a.example/"),
+    row("password", "ftp://me:p%40ss@a.example failed", "ftp://a.example failed"),
+    row("at-sign-in-password", "http://me:p@ss@a.example/@x", "http://a.example/@x"),
+    row("two", "http://a@b/ http://c:d@e/", "http://b/ http://e/"),
+)
+def test_without_login_keeps_all_but_user_and_password(text: str, rest: str | None) -> None:
+    assert without_login(text) == (text if rest is None else rest)

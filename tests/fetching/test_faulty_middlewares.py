@@ -9,6 +9,7 @@ import pytest
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import Response
+from scrapy.logformatter import LogFormatter
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 from typing_extensions import Self
@@ -115,6 +116,30 @@ async def test_response_at_which_a_fault_happens_counts(
     await assert_rules_are_obeyed(site, FailsAtResponses)
     (record,) = faults(caplog)
     assert "ZeroDivisionError: of no bytes" in record.getMessage()
+
+
+class NeedsAKey(LogFormatter):
+    """The log formatter of a project. All of its spider's requests have the meta key."""
+
+    def crawled(self, request: Request, response: Response, spider: Any) -> Any:
+        return {"level": logging.INFO, "msg": request.meta["shop"], "args": ()}
+
+
+@in_reactor
+async def test_fault_of_a_log_formatter_is_told_once_and_blames_no_middleware(caplog: Any) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as first, Site(first.pages) as second:
+        urls = [site.url(path) for site in (first, second) for path in ("/page", "/free")]
+        requests = [Request(url, meta={"shop": "shop"}) for url in urls]
+        crawler = await crawl(Pages, {"LOG_FORMATTER": NeedsAKey}, urls=requests)
+    assert set(pages(crawler).crawled) == {first.url("/free"), second.url("/free")}
+    assert stats(crawler)["response_received_count"] == 4
+    (record,) = faults(caplog)
+    assert record.getMessage() in {
+        f"LOG_FORMATTER failed on the response for {site.url('/robots.txt')}"
+        for site in (first, second)
+    }
+    assert record.exc_info is not None
+    assert record.exc_info[0] is KeyError
 
 
 class OfCrawl:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from contextlib import ExitStack
 from pathlib import Path
@@ -250,6 +251,24 @@ async def test_crawl_whose_start_requests_were_all_forbidden_ends_with_a_warning
         assert text.startswith(said)
         assert 'disallowed by "Disallow: /no"' in text
         assert where in text or site.url("/no") in text
+
+
+@in_reactor
+async def test_login_in_the_url_of_a_page_is_neither_in_the_log_nor_on_the_page(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    report = tmp_path / "report.html"
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        url = site.url("/no/1")
+        secret = url.replace("//", "//me:S3c@ret@")
+        await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(report)}, urls=[secret])
+    assert "S3c" not in caplog.text
+    assert "ret@" not in caplog.text
+    assert f"The first was {url}" in caplog.text
+    text = report.read_text()
+    assert "ret@" not in text
+    assert url in text
 
 
 class Tidies:
