@@ -65,7 +65,7 @@ def test_table_of_sub_commands_lists_every_option(tmp_path: Path) -> None:
 
 
 def options_of(name: str, cwd: Path) -> set[str]:
-    """The long options in the first words of the lines of a sub-command's help."""
+    """The long options that the help of a sub-command lists. Their names begin the lines."""
     lines = run_here(name, "--help", cwd=cwd).out.partition("\noptions:\n")[2].splitlines()
     return {
         option

@@ -165,20 +165,22 @@ def test_default_files_of_shops_have_the_findings_of_the_page(tmp_path: Path) ->
     )
     own = b"User-agent: GPTBot\nDisallow: /\n\n"
 
-    def kinds(text: bytes, *options: str) -> tuple[int | None, set[str]]:
-        ended = run_here("lint", "-", *options, cwd=tmp_path, stdin=text)
-        return ended.status, set(re.findall(r"\[([a-z-]+)\]$", ended.out, re.MULTILINE))
+    def findings(text: bytes, *options: str) -> tuple[int | None, set[tuple[str, str]]]:
+        ended = run_here("lint", "-", "--json", *options, cwd=tmp_path, stdin=text)
+        return ended.status, {(each["level"], each["kind"]) for each in jsonl(ended.out)}
 
-    assert kinds(wordpress) == kinds(yoast) == (0, set())
-    assert kinds(yoast + wordpress) == (0, {"group-in-parts"})
-    status, found = kinds(shopify)
+    assert findings(wordpress) == findings(yoast) == (0, set())
+    assert findings(yoast + wordpress) == (0, {("note", "group in parts")})
+    status, found = findings(shopify)
     assert status == 1
-    assert {"regular-expression", "duplicate-rule"} <= found
+    assert {kind for level, kind in found if level == "error"} == {"regular expression"}
+    assert {level for level, _ in found} == {"error", "note"}
     for text in (shopify, own + shopify):
-        assert kinds(text, "--ignore", "regular-expression")[0] == 0
-    status, found = kinds(shopify + own, "--ignore", "regular-expression")
+        status, found = findings(text, "--ignore", "regular-expression")
+        assert (status, {level for level, _ in found}) == (0, {"note"})
+    status, found = findings(shopify + own, "--ignore", "regular-expression")
     assert status == 1
-    assert "joined-groups" in found
+    assert {kind for level, kind in found if level != "note"} == {"joined groups"}
 
 
 def test_matcher_of_the_page_makes_annotations_of_errors_and_warnings(tmp_path: Path) -> None:

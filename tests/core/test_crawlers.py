@@ -161,6 +161,7 @@ trendictionbot | Mozilla/5.0 (Windows NT 10.0; Win64; x64; trendictionbot0.5.0; 
 mybot        | Mozilla/5.0 (X11; Linux x86_64; mybot2) Gecko/20100101 Firefox/120.0
 My-Crawler   | Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) My-Crawler2.0/x Safari/537.36
 mybot        | Mozilla/5.0 (X11; OtherBot2; mybot/1.0)
+Mozilla      | Mozilla/5.0 (Linux; Android 9; robot2go) Gecko/20100101 Firefox/120.0
 Mozilla      | Mozilla/5.0 (Linux; Android 9; sdk_google_atv_x86; Win64; x64; rv:109.0) Gecko/20100101 Firefox/120.0
 mybot        | Mozilla/5.0 (compatible mybot/1.0; +https://e.org)
 reader       | Mozilla/5.0 (compatible; https://e.org/; reader/1.0)

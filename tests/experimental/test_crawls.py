@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.settings import Settings
 
 from scrapy_gbot_robots.settings import GbotSettings
@@ -82,6 +84,26 @@ async def test_any_refused_purpose_stops_the_fetch_and_a_header_the_page() -> No
     assert refused["open/header"].endswith("a header of the page refuses train-ai")
     assert 'disallowed by "Disallow: /never/"' in refused["never/1"]
     assert stats(crawler)["robotstxt/forbidden"] == 5
+
+
+class Redirected:
+    """Stands for a renderer that a site has redirected to /page."""
+
+    def process_response(
+        self, request: Request, response: Response, spider: Any = None
+    ) -> Response:
+        return response.replace(url=response.url.replace("/open/moved", "/page"))
+
+
+@in_reactor
+async def test_page_is_forbidden_if_a_renderer_was_redirected_to_a_url_that_refuses() -> None:
+    settings = {**REFUSE, "DOWNLOADER_MIDDLEWARES": {Redirected: 725}}
+    with Site(PAGES) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url("/open/moved")])
+        assert "/open/moved" in site.paths()
+    assert pages(crawler).crawled == {}
+    (error,) = pages(crawler).refused.values()
+    assert "robots.txt refuses train-ai (line 3, 6)" in str(error)
 
 
 @table(

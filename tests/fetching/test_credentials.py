@@ -36,7 +36,7 @@ class Guarded(Site):
 
 
 class OddlyGuarded(Guarded):
-    """Has a password that is escaped in a URL."""
+    """Has a password with characters that must be escaped in a URL."""
 
     login = "Basic " + b64encode(b"me:s@/t").decode()
 
@@ -129,13 +129,13 @@ async def test_guarded_site_gets_the_projects_credentials_and_no_other_host_does
 
 @pytest.mark.parametrize("handler", by_each_handler())
 @in_reactor
-async def test_login_in_the_url_of_a_page_gets_the_rules_of_its_site_and_goes_to_no_other(
+async def test_login_in_the_url_of_a_page_is_sent_for_the_robots_txt_of_its_own_site_alone(
     handler: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    told: list[Request] = []
+    signalled: list[Request] = []
 
     def hear(request: Request) -> None:
-        told.append(request)
+        signalled.append(request)
 
     with (
         OddlyGuarded({"/robots.txt": RULES, "*": b"ok"}, host=NEAR) as near,
@@ -153,7 +153,7 @@ async def test_login_in_the_url_of_a_page_gets_the_rules_of_its_site_and_goes_to
         logins = [each.headers.get("authorization") for each in asked]
         assert logins == [None, OddlyGuarded.login]
         assert [credentials(each) for each in far.asked] == [set()]
-    assert [request.headers.get("Authorization") for request in told] == [None, None]
+    assert [request.headers.get("Authorization") for request in signalled] == [None, None]
     assert OddlyGuarded.login not in caplog.text
 
 

@@ -112,7 +112,7 @@ class Heading:
 
 
 class Copying:
-    """A user's middleware that sends a copy of each request, whose meta was written to a file and read again."""
+    """A user's middleware that sends a copy of each request. The meta of the copy has been JSON."""
 
     def process_request(self, request: Request) -> Request | None:
         if "copied" in request.meta:
@@ -427,9 +427,10 @@ TWICE = gzip.compress(gzip.compress(RULES))
 
 
 @table(
-    "coding, body, off",
+    "coding, body, in_thread",
     row("short", "gzip", gzip.compress(RULES + RANDOM[:200]), False),
     row("long", "gzip", gzip.compress(RULES + RANDOM), True),
+    row("long-before-it-is-decoded", "gzip", gzip.compress(RULES + RANDOM[:20_000]), True),
     row("short-that-becomes-long", "gzip", gzip.compress(RULES + b"#" * 500_000), True),
     row("bomb", "gzip", gzip.compress(RULES + b"#" * 5_000_000), True),
     row("two-codings", "gzip, gzip", TWICE, True),
@@ -437,15 +438,15 @@ TWICE = gzip.compress(gzip.compress(RULES))
     row("long-plain", "", RULES + b"#" + RANDOM, True),
 )
 @in_reactor
-async def test_body_that_is_long_when_decoded_is_examined_apart(
-    coding: str, body: bytes, off: bool, monkeypatch: pytest.MonkeyPatch
+async def test_long_body_is_examined_in_a_thread(
+    coding: str, body: bytes, in_thread: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = threading.current_thread()
-    seen: list[bool] = []
+    threads: list[bool] = []
     lengths_here: list[int] = []
 
     def examined(*arguments: Any, **more: Any) -> Any:
-        seen.append(threading.current_thread() is not here)
+        threads.append(threading.current_thread() is not here)
         return outcome_of(*arguments, **more)
 
     def noted(*arguments: Any, **more: Any) -> tuple[bytes, bool]:
@@ -458,7 +459,7 @@ async def test_body_that_is_long_when_decoded_is_examined_apart(
     monkeypatch.setattr(exchange, "decoded", noted)
     sent = coded(coding, body) if coding else body
     assert await run_all([Scenario("", OBEY, sent)]) == {"": OBEY}
-    assert seen == [off]
+    assert threads == [in_thread]
     assert max(lengths_here, default=0) <= 40_000
 
 

@@ -57,7 +57,7 @@ async def test_crawls_over_months_find_what_the_ladder_needs(
 
 
 @as_scrapy_runs_it
-async def test_not_found_page_of_a_5xx_that_an_earlier_crawl_stored_counts_by_this_crawls_setting(
+async def test_soft_404_that_an_earlier_crawl_stored_counts_if_this_crawls_setting_is_on(
     site: Site, settings: dict[str, Any]
 ) -> None:
     page = b"<html><title>404 Not Found</title></html>"

@@ -233,13 +233,14 @@ def test_rules_of_an_override_that_has_run_out_are_not_those_of_the_next_one() -
 
 
 @in_reactor
-async def test_site_that_asked_us_to_stop_gets_no_request_by_a_redirect_either(log: Any) -> None:
+async def test_redirect_to_a_site_that_an_override_disallows_is_not_followed(log: Any) -> None:
     asked_to_stop = {"rules": "disallow", "reason": "asked us to stop"}
     with Site({"*": b"ok"}) as site, Site({"/robots.txt": b"", "*": b"ok"}) as never:
         site.pages["/robots.txt"] = redirect(never.url("/robots.txt"))
         settings = {
             "GBOT_ROBOTS_OVERRIDES": {never.url("").rstrip("/"): asked_to_stop},
             "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 600,
+            "CLOSESPIDER_TIMEOUT": 60,  # It ends much sooner, because it does not wait.
         }
         crawler = await crawl(Pages, settings, urls=[site.url("/page"), site.url("/page?2")])
         assert never.paths() == []

@@ -145,7 +145,7 @@ class TakesAToken:
 
 
 @as_scrapy_runs_it
-async def test_download_before_the_spider_is_open_waits_no_longer_than_another(site: Site) -> None:
+async def test_download_before_the_spider_is_open_ends_when_the_wait_is_over(site: Site) -> None:
     settings = {"ITEM_PIPELINES": {TakesAToken: 1}, "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1.2}
     with Site({"/robots.txt": Reply(503), "*": b"ok"}) as ill:
         settings["TOKEN"] = ill.url("/token")

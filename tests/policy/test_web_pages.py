@@ -113,7 +113,7 @@ def test_other_data_is_named_and_another_file_kept(body: bytes, instead: str, hi
 
 
 class Searching:
-    """Stands for a pattern, and notes how many bytes each search may read."""
+    """A pattern that notes how many bytes each of its searches may read."""
 
     def __init__(self, pattern: re.Pattern[bytes]) -> None:
         self._pattern = pattern
@@ -482,7 +482,7 @@ def test_a_hostile_body_takes_no_time(body: bytes) -> None:
         assert not means_not_found(body)
 
 
-def test_title_of_letters_that_unfold_does_not_hold_the_event_loop() -> None:
+def test_title_that_becomes_much_longer_when_folded_takes_no_time() -> None:
     means_not_found(b"<title>a</title>")  # This compiles the patterns.
     letters = "\ufdfa" * 300
     page = f"<title>{letters}</title><h1>{letters}</h1>".encode()

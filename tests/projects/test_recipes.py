@@ -202,7 +202,9 @@ async def test_pages_that_an_outage_forbade_are_kept_for_later(
 
 
 @as_scrapy_runs_it
-async def test_lazy_start_is_read_no_further_than_the_room_may_hold(tmp_path: Path) -> None:
+async def test_lazy_spider_reads_a_url_only_if_fewer_than_most_queued_requests_wait(
+    tmp_path: Path,
+) -> None:
     lazy: Any = of_recipes("LazySpider", tmp_path, "waiting.md")
     read: list[str] = []
     sent: list[str] = []
@@ -225,7 +227,7 @@ async def test_lazy_start_is_read_no_further_than_the_room_may_hold(tmp_path: Pa
         hears: dict[object, Any] = {signals.request_reached_downloader: reached}
         crawler, ended = begin(type("Lazy", (lazy,), own), hears=hears)
         await until(lambda: crawler.engine and waiting(5)(crawler))
-        await pause(0.5)  # The engine asks the room for requests several times meanwhile.
+        await pause(0.5)  # Meanwhile, the engine asks the scheduler for requests several times.
         assert read == urls[:5]
         gate.open()
         await together(ended)

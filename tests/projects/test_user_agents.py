@@ -218,6 +218,24 @@ async def test_redirect_by_a_middleware_before_ours_is_judged_by_the_first_name(
         assert not any("gbot" in key for key in meta)
 
 
+class Archiving:
+    """Keeps a copy of the request in the response."""
+
+    def process_response(
+        self, request: Request, response: Response, spider: Any = None
+    ) -> Response:
+        return response.replace(request=request.copy())
+
+
+@in_reactor
+async def test_copy_of_a_request_in_a_response_has_no_key_of_the_plugin() -> None:
+    settings = {"USER_AGENT": "testbot/1.0", "DOWNLOADER_MIDDLEWARES": {Archiving: 50}}
+    with Site({"/robots.txt": ROBOTS, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url("/browsers")])
+        meta = pages(crawler).crawled[site.url("/browsers")].meta
+    assert not any("gbot" in key for key in meta)
+
+
 class Leaving(Retrying):
     """Makes a request that is subject to robots.txt of one that is exempt."""
 

@@ -16,8 +16,6 @@ from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.python.failure import Failure
 
-from scrapy_gbot_robots.answers.answer import CachedAnswer
-
 from ..support.crawls import Pages, crawl, in_reactor, pages, stats
 from ..support.rows import row, table
 from ..support.web import Reply, Site, redirect
@@ -84,7 +82,7 @@ async def test_provenance_is_about_the_url_that_answered() -> None:
 
 
 class Copying(Pages):
-    """Copies the meta of its first page to requests of all kinds, and keeps the meta of each end."""
+    """Sends requests of all kinds with the meta of its first page, and keeps the meta of each."""
 
     name = "copying"
     metas: dict[str, dict[str, Any]]
@@ -266,9 +264,9 @@ async def test_page_of_a_renderer_has_the_proof_of_its_own_url(
     assert "in a downloader middleware, so the second URL was not checked" in text
 
 
-async def crawl_of_a_cached_page(site: Site, directory: Path) -> Crawler:
+async def crawl_of_a_cached_page(site: Site, directory: Path, **settings: Any) -> Crawler:
     """A crawl whose page comes from Scrapy's HTTP cache, with the URL of an earlier crawl."""
-    own = {**ON, "HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(directory)}
+    own = {**ON, **settings, "HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(directory)}
     await crawl(Pages, own, urls=[site.url("/yes?a=1&b=2")])
     # To Scrapy's cache, this is the same page.
     crawler = await crawl(Pages, own, urls=[site.url("/yes?b=2&a=1")])
@@ -276,26 +274,32 @@ async def crawl_of_a_cached_page(site: Site, directory: Path) -> Crawler:
     return crawler
 
 
+@pytest.mark.filterwarnings("ignore:.* is not a coroutine function")
+@table(
+    "own, proof",
+    row("rule", {}, (DIGEST, 2, None)),
+    row("handler-that-follows-redirects", HANDLER, (DIGEST, 2, None)),
+    row("own-rules", overridden("user-agent: *\nallow: /yes"), (None, 2, "127.0.0.1")),
+)
 @in_reactor
-async def test_page_of_the_http_cache_is_judged_by_the_url_it_had_then(
-    caplog: pytest.LogCaptureFixture, tmp_path: Path
+async def test_page_of_the_http_cache_is_judged_by_its_url_in_the_cache(
+    own: dict[str, Any], proof: Any, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
-        crawler = await crawl_of_a_cached_page(site, tmp_path)
+        crawler = await crawl_of_a_cached_page(site, tmp_path, **own)
     (page,) = pages(crawler).crawled.values()
     assert page.url == site.url("/yes?a=1&b=2")
-    proof = page.meta["gbot_robots"]
-    assert (proof["robots"], proof["line"], proof["judged"]) == (DIGEST, 2, True)
+    found = page.meta["gbot_robots"]
+    assert (found["robots"], found["line"], found["override"]) == proof
+    assert found["judged"] is True
     assert STAT not in stats(crawler)
     assert not [each for each in caplog.records if " led to " in each.msg]
 
 
 @in_reactor
-async def test_rules_that_take_long_do_not_judge_the_url_of_a_cached_page(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(CachedAnswer, "takes_long", lambda *_: True)
-    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+async def test_rules_that_take_long_do_not_judge_the_url_of_a_cached_page(tmp_path: Path) -> None:
+    hostile = RULES + (b"disallow: /*" + b"a*" * 1_000 + b"b\n") * 200
+    with Site({"/robots.txt": hostile, "*": b"ok"}) as site:
         crawler = await crawl_of_a_cached_page(site, tmp_path)
     (page,) = pages(crawler).crawled.values()
     assert page.meta["gbot_robots"]["judged"] is False

@@ -210,23 +210,34 @@ def test_redis_that_fails_is_told_by_its_kind(
             assert "word" not in str(raised.value).replace("password", "")
 
 
-@pytest.mark.parametrize("tls_at", ["server", "client"])
-def test_tls_on_one_side_alone_is_told(tls_at: str, tmp_path: Path) -> None:
+@table(
+    "has_tls, scheme, advised",
+    row("server-alone", True, "redis", "Check that this Redis runs and can be reached, and that "),
+    row(
+        "client-alone", False, "rediss", "Check that this Redis runs and can be reached, and that "
+    ),
+    row("unknown-certificate", True, "rediss", "Check the certificates, and that "),
+)
+def test_tls_that_does_not_fit_is_told(
+    has_tls: bool, scheme: str, advised: str, tmp_path: Path
+) -> None:
     (port,) = free_ports(1)
     kind, pem = "redis", None
-    if tls_at == "server":
+    if has_tls:
         kind, pem = "system", tmp_path / "tls.pem"
         pem.write_bytes(certificate_and_key())
     with redis_server(port=port, kind=kind, tls=pem):
-        url = f"{'redis' if pem else 'rediss'}://127.0.0.1:{port}/0"
+        url = f"{scheme}://127.0.0.1:{port}/0"
         with closing(storage_at(url)) as storage, pytest.raises(StorageError) as raised:
             storage.get(ORIGIN)
-    assert "rediss:// if this Redis uses TLS, and only then" in raised.value.advice
+    advised += "the URL begins with rediss:// if this Redis uses TLS, and only then"
+    assert raised.value.advice.startswith(advised)
 
 
-def test_sentinel_is_led_to_its_chapter() -> None:
-    assert "Sentinel" in advice.COMMANDS
-    assert "fleets/#sentinels-and-clusters" in advice.COMMANDS
+def test_advice_for_a_sentinel_names_the_setting_and_the_chapter() -> None:
+    (about,) = re.findall("If it is a Sentinel, .*", advice.COMMANDS)
+    assert "GBOT_ROBOTS_REDIS_CLIENT" in about
+    assert "fleets/#sentinels-and-clusters" in about
 
 
 def test_node_of_a_cluster_is_told_though_redis_py_drops_the_word(moved: str) -> None:
@@ -327,15 +338,18 @@ def test_sqlite_that_fails_is_told_by_its_kind(error: Exception, text: str, tmp_
     assert advice.on_sqlite(error, tmp_path / "robots.sqlite") == ("", text)
 
 
-@pytest.mark.parametrize("end", ["", ".lock", "-wal"])
+@pytest.mark.parametrize("end", ["", ".lock", "-wal", "-shm"])
 def test_file_of_another_user_is_told(
     end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "robots.sqlite"
     theirs = tmp_path / f"robots.sqlite{end}"
     theirs.touch()
-    # Rights do not hold for root, as whom tests may run.
-    monkeypatch.setattr(os, "access", lambda file, _: Path(file) != theirs)
+    # Root, as whom tests may run, may write to each file. No process may write to a missing file.
+    access = os.access
+    monkeypatch.setattr(
+        os, "access", lambda file, mode: Path(file) != theirs and access(file, mode)
+    )
     error = sqlite3.OperationalError("attempt to write a readonly database")
     told = f"this process may not write to {theirs}"
     assert advice.on_sqlite(error, path) == (told, advice.NOT_WRITABLE)

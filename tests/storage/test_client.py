@@ -29,6 +29,7 @@ from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.crawls import Pages, as_scrapy_runs_it, crawl, in_reactor, together, under_way
 from ..support.entries import FAILED, ORIGIN, RULES, WORKS, Leasing, rules, said
+from ..support.redis_server import NO_VALKEY
 from ..support.rows import row, table
 from ..support.until import until
 from ..support.web import Site
@@ -366,10 +367,13 @@ NOT_OF_THE_DRIVER = "must name a function of your own that takes the settings .*
     row("class", "redis.Redis", NOT_OF_THE_DRIVER),
     row("from-url", "redis.from_url", NOT_OF_THE_DRIVER),
     row("sentinel", "redis.sentinel.Sentinel", NOT_OF_THE_DRIVER),
+    row("valkey", "valkey.Valkey", NOT_OF_THE_DRIVER),
 )
 def test_function_that_cannot_make_a_client_stops_the_crawl_at_its_start(
     path: str, said: str
 ) -> None:
+    if path.startswith("valkey."):
+        pytest.importorskip("valkey", reason=NO_VALKEY)
     own = {"GBOT_ROBOTS_STORAGE": "redis", "GBOT_ROBOTS_REDIS_CLIENT": path}
     crawler = get_crawler(settings_dict=own)
     with pytest.raises(ValueError, match=f"^GBOT_ROBOTS_REDIS_CLIENT {said}.*{re.escape(path)}"):
