@@ -133,28 +133,58 @@ class UnspeakableError(Exception):
         twisted.DNSLookupError(f"not found: {OSError(errno.EMFILE, os.strerror(errno.EMFILE))}"),
         Failure.NO_FILES,
     ),
-    # what scrapy-impersonate and scrapy-playwright raise
+    # what scrapy-impersonate raises
     row("dns-of-curl", of_curl("DNSError", 6, "Could not resolve host: a.example"), Failure.DNS),
     row("refused-of-curl", of_curl("ConnectionError", 7, "Failed to connect"), Failure.REFUSED),
     row("silence-of-curl", of_curl("ConnectionError", 52, "Empty reply"), Failure.RESET),
     row("time-out-of-curl", of_curl("Timeout", 28, "Operation timed out"), Failure.TIMEOUT),
     row("tls-of-curl", of_curl("SSLError", 35, "handshake failure"), Failure.TLS),
     row("proxy-of-curl", of_curl("ProxyError", 5, "Could not resolve proxy"), Failure.PROXY),
-    row("another-of-curl", of_curl("RequestException", 61, "Bad coding"), Failure.OTHER),
-    row("dns-of-chromium", of_browser("net::ERR_NAME_NOT_RESOLVED"), Failure.DNS),
-    row("refused-of-chromium", of_browser("net::ERR_CONNECTION_REFUSED"), Failure.REFUSED),
-    row("tls-of-chromium", of_browser("net::ERR_CERT_DATE_INVALID"), Failure.TLS),
-    row("proxy-of-chromium", of_browser("net::ERR_PROXY_CONNECTION_FAILED"), Failure.PROXY),
-    row("another-of-chromium", of_browser("net::ERR_ABORTED"), Failure.OTHER),
-    row("dns-of-firefox", of_browser("NS_ERROR_UNKNOWN_HOST"), Failure.DNS),
-    row("refused-of-firefox", of_browser("NS_ERROR_CONNECTION_REFUSED"), Failure.REFUSED),
-    row("proxy-of-firefox", of_browser("NS_ERROR_PROXY_CONNECTION_REFUSED"), Failure.PROXY),
     row("without-an-end", of_itself(named("ConnectionLost")()), Failure.RESET),
 )
 def test_exception_has_its_meaning(error: BaseException, failure: Failure) -> None:
     outcome = failure_of(error)
     assert outcome.failure is failure
     assert outcome.why.startswith(failure.value)
+
+
+@table(
+    "codes, failure",
+    row("dns", "6 net::ERR_NAME_NOT_RESOLVED NS_ERROR_UNKNOWN_HOST", Failure.DNS),
+    row(
+        "refused",
+        "7 net::ERR_CONNECTION_REFUSED net::ERR_ADDRESS_UNREACHABLE NS_ERROR_CONNECTION_REFUSED",
+        Failure.REFUSED,
+    ),
+    row(
+        "reset",
+        "52 55 56 net::ERR_CONNECTION_CLOSED net::ERR_CONNECTION_RESET net::ERR_EMPTY_RESPONSE "
+        "NS_ERROR_NET_INTERRUPT NS_ERROR_NET_RESET",
+        Failure.RESET,
+    ),
+    row(
+        "time-out",
+        "28 net::ERR_CONNECTION_TIMED_OUT net::ERR_TIMED_OUT NS_ERROR_NET_TIMEOUT",
+        Failure.TIMEOUT,
+    ),
+    row("tls", "35 60 net::ERR_CERT_DATE_INVALID net::ERR_SSL_PROTOCOL_ERROR", Failure.TLS),
+    row(
+        "proxy",
+        "5 97 net::ERR_PROXY_CONNECTION_FAILED net::ERR_TUNNEL_CONNECTION_FAILED "
+        "NS_ERROR_PROXY_CONNECTION_REFUSED NS_ERROR_UNKNOWN_PROXY_HOST",
+        Failure.PROXY,
+    ),
+    row("another", "61 net::ERR_ABORTED NS_ERROR_FAILURE", Failure.OTHER),
+)
+def test_code_in_a_message_of_curl_or_a_browser_has_its_meaning(
+    codes: str, failure: Failure
+) -> None:
+    for code in codes.split():
+        if code.isdigit():
+            error = of_curl("RequestsError", int(code), "a message")
+        else:
+            error = of_browser(code)
+        assert failure_of(error).failure is failure, code
 
 
 NO_HOST = twisted.DNSLookupError("no results for proxy.example")
