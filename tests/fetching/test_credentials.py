@@ -36,9 +36,9 @@ class Guarded(Site):
 
 
 class OddlyGuarded(Guarded):
-    """Has a password with characters that must be escaped in a URL."""
+    """Has a user and a password with characters that must be escaped in a URL."""
 
-    login = "Basic " + b64encode(b"me:s@/t").decode()
+    login = "Basic " + b64encode("me@x:s@/é".encode()).decode()
 
 
 class WithMeta(Pages):
@@ -141,9 +141,12 @@ async def test_login_in_the_url_of_a_page_is_sent_for_the_robots_txt_of_its_own_
         OddlyGuarded({"/robots.txt": RULES, "*": b"ok"}, host=NEAR) as near,
         OddlyGuarded({"*": RULES}, host=FAR) as far,
         OddlyGuarded({"/robots.txt": redirect(far.url("/r")), "*": b"ok"}, host=NEAR) as other,
+        Site({"/robots.txt": RULES, "*": b"ok"}, host=NEAR) as without_login,
     ):
-        home = f"http://me:s%40%2Ft@{near.host}:{near.port}"
-        urls = [f"{home}/page", f"{home}/free", f"http://me:s%40%2Ft@{NEAR}:{other.port}/page"]
+        login = "me%40x:s%40%2F%C3%A9"
+        home = f"http://{login}@{near.host}:{near.port}"
+        urls = [f"{home}/page", f"{home}/free"]
+        urls += [f"http://{login}@{NEAR}:{site.port}/page" for site in (other, without_login)]
         hears: dict[object, Any] = {robotstxt_served: hear}
         crawler = await crawl(Pages, handler, hears=hears, urls=urls)
         assert isinstance(pages(crawler).refused[f"{home}/page"], ForbiddenByRobotsTxt)
@@ -153,7 +156,8 @@ async def test_login_in_the_url_of_a_page_is_sent_for_the_robots_txt_of_its_own_
         logins = [each.headers.get("authorization") for each in asked]
         assert logins == [None, OddlyGuarded.login]
         assert [credentials(each) for each in far.asked] == [set()]
-    assert [request.headers.get("Authorization") for request in signalled] == [None, None]
+        assert [credentials(each) for each in without_login.asked] == [set()]
+    assert [request.headers.get("Authorization") for request in signalled] == [None] * 3
     assert OddlyGuarded.login not in caplog.text
 
 

@@ -83,6 +83,7 @@ def outcome(status: int, headers: dict[str, str], body: bytes) -> Outcome:
     row("json-crlf", rb'{"a":{"txt":"user-agent:*\r\ndisallow:/x\r\n"}}', "JSON", "JSON"),
     row("json-lines", b'["User-agent: *",\n "Disallow: /x"]', "JSON", "JSON"),
     row("json-real-break", b'{"data": "User-agent: *\nDisallow: /x"}', "JSON", "JSON"),
+    row("json-agent-of-no-rule", b'{"a": "User-Agent: x", "b": "no allow: line"}', "JSON", ""),
     row("json-rule-of-no-group", b'{"help": "Disallow: /x"}', "JSON", ""),
     row("json-prose", b'{"error": "no User-agent: line, no Disallow: line"}', "JSON", ""),
     row("line-breaks-as-text", rb"User-agent: *\nDisallow: /x\n", "", IN_ONE_LINE),

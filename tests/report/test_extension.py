@@ -271,6 +271,18 @@ async def test_login_in_the_url_of_a_page_is_neither_in_the_log_nor_on_the_page(
     assert url in text
 
 
+@pytest.mark.parametrize("exempt", [{"dont_filter": True}, {"meta": {"allow_offsite": True}}])
+@in_reactor
+async def test_start_request_that_may_leave_the_allowed_domains_counts(
+    exempt: dict[str, Any], log: Any
+) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        url = site.url("/no").replace("127.0.0.1", "localhost")
+        await crawl(Pages, urls=[Request(url, **exempt)], allowed_domains=["127.0.0.1"])
+    (text,) = [text for text in summaries(log) if text.startswith(ALL)]
+    assert text.startswith(f"{ALL} (1). The first was {url}")
+
+
 class Tidies:
     """A middleware of a project: it replaces each URL that has a query by the URL without it."""
 

@@ -119,6 +119,17 @@ def test_place_is_named_without_its_password_and_no_url_is_refused(url: str, pla
 
 
 @table(
+    "url, reason",
+    row("scheme", "http://a.example", "Redis URL must specify one of the following schemes"),
+    row("option", "redis://a.example?socket_timeout=soon", "Invalid value for 'socket_timeout'"),
+    row("port", "redis://a.example:port", "its host or its port cannot be read"),
+)
+def test_url_of_no_redis_is_refused_with_the_reason(url: str, reason: str) -> None:
+    with pytest.raises(StorageError, match=f"^not a Redis URL: {reason}"):
+        storage_at(url)
+
+
+@table(
     "url",
     *(
         row(f"{begin}{mark}", url.format(begin=begin, mark=mark))
