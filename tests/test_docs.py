@@ -19,6 +19,7 @@ import re
 import runpy
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -378,14 +379,15 @@ def test_daily_workflow_of_a_site_owner_checks_what_the_server_sends(tmp_path: P
     _, text = [block.text for block in blocks(page, "text") if "jobs:" in block.text]
     workflow = yaml.safe_load(text)
     assert workflow[True]["schedule"] == [{"cron": "15 3 * * *"}]
-    script = "\n".join(step["run"] for step in steps_of(workflow) if "run" in step)
-    assert "--no-deps" not in script, "lint needs Scrapy to fetch a file"
-    for number, (path, passes) in enumerate([("/cart/", True), ("/", False)]):
+    install, lint, test = [step["run"] for step in steps_of(workflow) if "run" in step]
+    assert "--no-deps" not in install, "lint needs Scrapy to fetch a file"
+    cases = product((lint, test), [("/cart/", True), ("/", False)])
+    for number, (command, (path, passes)) in enumerate(cases):
         folder = tmp_path / str(number)
         folder.mkdir()
         (folder / "robots.expected").write_text("allow Googlebot /\n")
         with Site({"/robots.txt": f"User-agent: *\nDisallow: {path}\n".encode()}) as site:
-            ended = run_block(script.replace("https://shop.example/", site.url()), folder, {}, {})
+            ended = run_block(command.replace("https://shop.example/", site.url()), folder, {}, {})
         assert (ended.returncode == 0) is passes, ended.stderr
 
 
