@@ -81,8 +81,9 @@ HTTP2 = frozenset({"h2", "HTTP/2"})
 
 # Headers that no middleware may add to a request for a robots.txt. While the request passes through
 # the downloader middlewares, these headers are set to empty lists, because a middleware usually
-# does not change a header that is set. A header in CREDENTIALS keeps its value if the project has
-# credentials for the host of the robots.txt.
+# does not change a header that is set. If a middleware has set one of NEVER_SENT all the same, the
+# header is removed before the request is sent. A header in CREDENTIALS keeps its value if the
+# project has credentials for the host of the robots.txt.
 #
 # The code uses the methods of `dict`, which are faster than those of `Headers`, but do not
 # normalise names. So the names are written here in the normal form of Scrapy's `Headers`.
@@ -304,10 +305,13 @@ class Exchange:
     def _take_out_headers(self, request: Request) -> None:
         """Remove headers from `request` that the server or the proxy must not get.
 
-        Headers without a value are removed, because some handlers would send them. Credentials for
-        a proxy are removed if a middleware has chosen a different proxy.
+        Removed are the headers in NEVER_SENT, and headers in CREDENTIALS without a value, which
+        some handlers would send. Credentials for a proxy are removed if a middleware has chosen a
+        different proxy.
         """
-        for name in (*CREDENTIALS, *NEVER_SENT):
+        for name in NEVER_SENT:
+            dict.pop(request.headers, name, None)
+        for name in CREDENTIALS:
             if not dict.get(request.headers, name):
                 dict.pop(request.headers, name, None)
         proxy = request.meta.get("proxy")

@@ -28,6 +28,7 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
+from scrapy.utils.url import url_is_from_any_domain
 from twisted.internet.defer import CancelledError, DeferredSemaphore
 from twisted.python.reflect import safe_str
 from w3lib.http import basic_auth_header
@@ -333,16 +334,16 @@ class Fetcher:
            cancelled the download. The second request has no limit, because the `Exchange` itself
            stops the download when it gets the signals of the download. If the plugin might not get
            these signals, the second request is not sent.
-        4. The server of `origin` answers with status 401, and the URL of the page contains a login.
-           The second request uses this login. The first request does not, because the URL may come
-           from a link on another site, and with a wrong login a server may reject a request that it
-           would otherwise answer.
+        4. The server of `origin` answers with status 401, and the URL or the meta of the page
+           contains a login. The second request uses this login. The first request does not, because
+           the URL may come from a link on another site, and with a wrong login a server may reject
+           a request that it would otherwise answer.
         """
         send = partial(self._send, url, origin, request)
         exchange = await send(secs_left, self._settings.max_bytes)
         answer = exchange.response
         if answer is not None and answer.status == HTTPStatus.UNAUTHORIZED:
-            authorization = _login_in_url(request)
+            authorization = _login_of(request)
             if authorization and is_at_home(url, origin):
                 send = partial(send, authorization=authorization)
                 exchange = await send(exchange.secs_left, self._settings.max_bytes)
@@ -488,7 +489,8 @@ class Fetcher:
 
         If `at_home` is true, the request gets `authorization`. If that is None, the request keeps
         its own credentials, or otherwise gets the credentials of Scrapy's HTTPAUTH settings. If
-        `at_home` is false, the request loses its credentials.
+        `at_home` is false, the request loses its credentials, but gets those of the HTTPAUTH
+        settings if its host belongs to HTTPAUTH_DOMAIN.
 
         After that, all headers in NEVER_SENT, and each header in CREDENTIALS without a value, are
         set to empty lists, so that no middleware adds them. The `Exchange` removes the empty
@@ -501,16 +503,32 @@ class Fetcher:
         """
         headers = robots_request.headers
         dict.update(headers, {name: [] for name in NEVER_SENT})
-        if not at_home:
-            dict.update(headers, {name: [] for name in CREDENTIALS})
-            return
-        if authorization is not None:
-            headers[b"Authorization"] = authorization
         middleware = downloader_middleware(self._crawler, HttpAuthMiddleware)
-        if middleware is not None:
-            middleware.process_request(robots_request)
+        if at_home:
+            if authorization is not None:
+                headers[b"Authorization"] = authorization
+            if middleware is not None:
+                middleware.process_request(robots_request)
+        else:
+            for name in CREDENTIALS:
+                dict.pop(headers, name, None)
+            # Credentials without a domain would go to every host.
+            if middleware is not None and self._has_domain_of_credentials():
+                bare = Request(robots_request.url)  # It has no credentials in its meta.
+                middleware.process_request(bare)
+                headers.update(bare.headers)
         for name in CREDENTIALS:
             dict.setdefault(headers, name, [])
+
+    def _has_domain_of_credentials(self) -> bool:
+        """Whether Scrapy's HttpAuthMiddleware sends its credentials only to the hosts of a domain.
+
+        The spider's attributes, which older versions of Scrapy use, count before the settings.
+        """
+        spider = self._crawler.spider
+        if getattr(spider, "http_user", "") or getattr(spider, "http_pass", ""):
+            return bool(getattr(spider, "http_auth_domain", None))
+        return bool(self._crawler.settings.get("HTTPAUTH_DOMAIN"))
 
     async def _send_now(self, send: Send, request: Request) -> Response:
         """Send a request of the crawl to its download handler, and return the response.
@@ -560,12 +578,20 @@ def is_at_home(url: str, origin: Origin) -> bool:
     return Origin.of(url) in homes
 
 
-def _login_in_url(page: Request | None) -> bytes | None:
-    """Return the Authorization header for the login in the URL of `page`; None if there is none.
+def _login_of(page: Request | None) -> bytes | None:
+    """Return the Authorization header for the login that `page` contains; None if there is none.
 
-    Some download handlers, such as those for aiohttp and httpx, send this header for the page.
+    The login is in the meta keys `http_user` and `http_pass`, which Scrapy 2.19 reads, or in the
+    URL. Some download handlers, such as those for aiohttp and httpx, send the login in the URL.
     """
-    login, at, _ = urlparse_cached(page).netloc.rpartition("@") if page else ("", "", "")
+    if page is None:
+        return None
+    user = page.meta.get("http_user", "")
+    password = page.meta.get("http_pass", "")
+    domain = page.meta.get("http_auth_domain")
+    if (user or password) and not (domain and not url_is_from_any_domain(page.url, [domain])):
+        return basic_auth_header(user, password)
+    login, at, _ = urlparse_cached(page).netloc.rpartition("@")
     if not at:
         return None
     user, _, password = login.partition(":")

@@ -161,6 +161,52 @@ async def test_login_in_the_url_of_a_page_is_sent_for_the_robots_txt_of_its_own_
     assert OddlyGuarded.login not in caplog.text
 
 
+@table(
+    "spider, settings",
+    row("settings", Pages, USER, marks=has_settings),
+    row("attributes-of-the-spider", WithAttributes, {}),
+)
+@pytest.mark.filterwarnings("ignore:Use the HTTPAUTH_USER")
+@in_reactor
+async def test_redirected_robots_txt_gets_credentials_if_its_host_belongs_to_their_domain(
+    spider: type[Pages], settings: dict[str, Any]
+) -> None:
+    with (
+        Guarded({"/r": RULES}, host=FAR) as far,
+        Site({"/robots.txt": redirect(far.url("/r")), "*": b"ok"}, host=NEAR) as near,
+    ):
+        domain = f"{FAR}:{far.port}"
+        if settings:
+            settings = {**settings, "HTTPAUTH_DOMAIN": domain}
+        urls = [near.url("/page"), near.url("/free")]
+        crawler = await crawl(spider, settings, urls=urls, http_auth_domain=domain)
+        assert set(pages(crawler).crawled) == {near.url("/free")}
+        assert [credentials(asked) for asked in far.asked] == [{"authorization"}]
+        assert [credentials(asked) for asked in near.asked] == [set(), set()]
+
+
+@has_settings
+@table(
+    "domain, logins",
+    row("no-domain", None, [None, BASIC]),
+    row("its-domain", NEAR, [None, BASIC]),
+    row("another-domain", FAR, [None]),
+)
+@in_reactor
+async def test_login_in_the_meta_of_a_page_is_sent_if_the_robots_txt_wants_one(
+    domain: str | None, logins: list[str | None]
+) -> None:
+    with Guarded({"/robots.txt": RULES, "*": b"ok"}, host=NEAR) as near:
+        meta = {"http_user": "me", "http_pass": "secret"}
+        if domain:
+            meta["http_auth_domain"] = f"{domain}:{near.port}"
+        urls = [Request(near.url(path), meta=meta) for path in ("/page", "/free")]
+        await crawl(Pages, urls=urls)
+        asked = [each for each in near.asked if each.path == "/robots.txt"]
+        assert [each.headers.get("authorization") for each in asked] == logins
+        assert ("/page" in near.paths()) == (len(logins) == 1)  # A 401 alone allows everything.
+
+
 @has_settings
 @in_reactor
 async def test_robots_txt_of_a_host_outside_the_domain_is_asked_for_without_credentials() -> None:

@@ -268,6 +268,26 @@ async def test_robots_txt_is_asked_for_without_credentials_cookies_or_conditions
         assert {"authorization", "referer", "range"} <= free.headers.keys()  # the page has them
 
 
+class AsksForABeginning:
+    """A user's middleware that asks for the first bytes of each file."""
+
+    def process_request(self, request: Request) -> None:
+        request.headers["Range"] = "bytes=0-9"
+
+
+@table("order", row("before-ours", 50), row("after-ours", 900))
+@in_reactor
+async def test_whole_robots_txt_is_asked_for_though_a_middleware_asks_for_a_part(
+    order: int,
+) -> None:
+    with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
+        settings = {"DOWNLOADER_MIDDLEWARES": {AsksForABeginning: order}}
+        await crawl(Pages, settings, urls=[site.url("/free")])
+        robots, page = site.asked
+    assert "range" not in robots.headers
+    assert page.headers["range"] == "bytes=0-9"
+
+
 class Signing:
     """A user's middleware that signs requests, as Web Bot Auth does."""
 
