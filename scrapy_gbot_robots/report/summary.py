@@ -122,6 +122,8 @@ class CrawlCounts:
                 why = f"{why}; redirected to {copy.url}"
         if answer.outage is not None:
             cause = answer.outage.cause
+            if answer.outage.redirected_to:
+                cause = f"{cause}; redirected to {answer.outage.redirected_to}"
         self.origins[answer.origin] = (state, answer.status, why, instead, cause)
 
     def row(self, origin: Origin) -> OriginRow:

@@ -283,6 +283,16 @@ async def test_start_request_that_may_leave_the_allowed_domains_counts(
     assert text.startswith(f"{ALL} (1). The first was {url}")
 
 
+@in_reactor
+async def test_unreachable_target_of_a_redirect_is_named(log: Any) -> None:
+    with Site({"*": raw(reset=True)}) as target, Site({"*": redirect(target.url("/r"))}) as site:
+        await crawl(Pages, {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0}, urls=[site.url("/a")])
+    lines = "\n".join(summaries(log)).splitlines()
+    (line,) = [line.strip() for line in lines if line.strip().startswith("unreachable: ")]
+    assert line.startswith(f"unreachable: {site.url('/robots.txt')} (")
+    assert line.endswith(f"; redirected to {target.url('/r')}), 1 request forbidden")
+
+
 class Tidies:
     """A middleware of a project: it replaces each URL that has a query by the URL without it."""
 
