@@ -36,6 +36,7 @@ have not changed for years.
 * from python: global_object_name, without_none_values
 * from reactor: is_reactor_installed
 * from response: get_base_url
+* from url: url_is_from_any_domain
 
 Source: Scrapy's own code, 2.14 to 2.19.
 """
