@@ -254,6 +254,13 @@ class CrawlEvents:
                     f"Its requests wait until {GONE_AFTER} tries in a row have found no server, "
                     "which usually takes a few seconds"
                 )
+            elif answer.monotonic_ask_at > answer.since + 2 * secs:
+                # For example, the server has sent a Retry-After header.
+                pause_secs = answer.ask_at - answer.given_at
+                more.append(
+                    f"The next try is due in {pause_secs:.0f} s, so its requests wait about "
+                    f"{secs:g} s (GBOT_ROBOTS_UNREACHABLE_WAIT_SECS), and are then forbidden"
+                )
             else:
                 more.append(
                     f"Its requests wait about {secs:g} s for a retry "

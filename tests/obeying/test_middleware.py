@@ -148,6 +148,20 @@ async def test_requests_held_in_an_outage_go_on_after_it(caplog: pytest.LogCaptu
     ]
 
 
+@in_reactor
+async def test_warning_names_a_pause_that_is_longer_than_the_wait(caplog: Any) -> None:
+    busy = Reply(429, b"", {"Retry-After": "3600"})
+    with Site({"/robots.txt": busy, "*": b"ok"}) as site:
+        settings = {"GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 1}
+        crawler = await crawl(Pages, settings, urls=[site.url("/page")])
+    assert set(pages(crawler).refused) == {site.url("/page")}
+    (warning,) = [each.getMessage() for each in caplog.records if "Could not fetch" in each.msg]
+    assert warning.endswith(
+        "The next try is due in 3600 s, so its requests wait about 1 s "
+        "(GBOT_ROBOTS_UNREACHABLE_WAIT_SECS), and are then forbidden"
+    )
+
+
 class Browser(Pages):
     user_agent = "Mozilla/5.0 (X11; Linux x86_64) Chrome/120.0 Safari/537.36"
 
