@@ -19,7 +19,7 @@ import os
 import re
 import time
 from ast import literal_eval
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from scrapy import Request, exceptions
@@ -79,11 +79,11 @@ _WITHOUT_BODY = frozenset({204, 304})
 # so a response needs no header for that.
 HTTP2 = frozenset({"h2", "HTTP/2"})
 
-# Headers that no middleware may add to a request for a robots.txt. While the request passes through
-# the downloader middlewares, these headers are set to empty lists, because a middleware usually
-# does not change a header that is set. If a middleware has set one of NEVER_SENT all the same, the
-# header is removed before the request is sent. A header in CREDENTIALS keeps its value if the
-# project has credentials for the host of the robots.txt.
+# Headers that a request for a robots.txt must not contain. No middleware may add NEVER_SENT. While
+# the request passes through the downloader middlewares, these headers are set to empty lists,
+# because a middleware usually does not change a header that is set. If a middleware has set one of
+# them all the same, it is removed before the request is sent. A header in CREDENTIALS is sent only
+# to the host of the robots.txt, and not if it comes from DEFAULT_REQUEST_HEADERS.
 #
 # The code uses the methods of `dict`, which are faster than those of `Headers`, but do not
 # normalise names. So the names are written here in the normal form of Scrapy's `Headers`.
@@ -252,6 +252,8 @@ class Exchange:
         # request for a page.
         self._proxy = robots_request.meta.get("proxy")
         self._credentials = robots_request.headers.get(PROXY_HEADER)
+        # Headers that are removed if they have these values, which would go to every host.
+        self.unwanted: Mapping[bytes, list[bytes]] = {}
         self._forget_response()
 
     def _forget_response(self) -> None:
@@ -305,14 +307,15 @@ class Exchange:
     def _take_out_headers(self, request: Request) -> None:
         """Remove headers from `request` that the server or the proxy must not get.
 
-        Removed are the headers in NEVER_SENT, and headers in CREDENTIALS without a value, which
-        some handlers would send. Credentials for a proxy are removed if a middleware has chosen a
-        different proxy.
+        Removed are the headers in NEVER_SENT, the headers in CREDENTIALS without a value, which
+        some handlers would send, and the headers in `unwanted`. Credentials for a proxy are removed
+        if a middleware has chosen a different proxy.
         """
         for name in NEVER_SENT:
             dict.pop(request.headers, name, None)
         for name in CREDENTIALS:
-            if not dict.get(request.headers, name):
+            value = dict.get(request.headers, name)
+            if not value or value == self.unwanted.get(name):
                 dict.pop(request.headers, name, None)
         proxy = request.meta.get("proxy")
         is_for_this_proxy = proxy == request.meta.get(AUTHORISED, self._proxy)

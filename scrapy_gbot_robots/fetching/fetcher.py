@@ -24,7 +24,7 @@ from scrapy import Request, version_info
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.httpauth import HttpAuthMiddleware
 from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS
-from scrapy.http import Response
+from scrapy.http import Headers, Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
@@ -403,7 +403,10 @@ class Fetcher:
         await maybe_deferred_to_future(self._places.acquire())
         self._exchanges[number] = exchange
         try:
-            self._set_credentials(robots_request, authorization, at_home=is_at_home(url, origin))
+            at_home = is_at_home(url, origin)
+            exchange.unwanted = self._set_credentials(
+                robots_request, authorization, at_home=at_home
+            )
             with self._overhearing.listening():
                 response = await send_beside_limits(
                     self._crawler, robots_request, self._settings.timeout_secs, own_meta
@@ -470,7 +473,9 @@ class Fetcher:
         crawl.
         """
         request = exchange.request
-        if request is None or exchange.headers_came or self._has_warned_of_limit:
+        # If there is no response, a middleware has replaced an exception by a response of its own.
+        is_answered = exchange.response is not None
+        if request is None or exchange.headers_came or not is_answered or self._has_warned_of_limit:
             return
         if is_http_of_scrapy(self._crawler, request):
             self._has_warned_of_limit = True
@@ -484,7 +489,7 @@ class Fetcher:
 
     def _set_credentials(
         self, robots_request: Request, authorization: bytes | None, *, at_home: bool
-    ) -> None:
+    ) -> dict[bytes, list[bytes]]:
         """Set the credentials in the headers of a request for a robots.txt.
 
         If `at_home` is true, the request gets `authorization`. If that is None, the request keeps
@@ -492,9 +497,12 @@ class Fetcher:
         `at_home` is false, the request loses its credentials, but gets those of the HTTPAUTH
         settings if its host belongs to HTTPAUTH_DOMAIN.
 
-        After that, all headers in NEVER_SENT, and each header in CREDENTIALS without a value, are
-        set to empty lists, so that no middleware adds them. The `Exchange` removes the empty
-        headers before the request is sent.
+        All headers in NEVER_SENT are set to empty lists, so that no middleware adds them. If
+        `at_home` is false, the same holds for each header in CREDENTIALS without a value. The
+        `Exchange` removes the empty headers before the request is sent.
+
+        Return the headers in CREDENTIALS that Scrapy will add from DEFAULT_REQUEST_HEADERS. The
+        robots.txt request must not contain them, because they would go to every host.
 
         Args:
             robots_request: the request. Its headers are changed.
@@ -517,8 +525,10 @@ class Fetcher:
                 bare = Request(robots_request.url)  # It has no credentials in its meta.
                 middleware.process_request(bare)
                 headers.update(bare.headers)
-        for name in CREDENTIALS:
-            dict.setdefault(headers, name, [])
+            for name in CREDENTIALS:
+                dict.setdefault(headers, name, [])
+        defaults = Headers(self._crawler.settings.getdict("DEFAULT_REQUEST_HEADERS"))
+        return {name: dict.get(defaults, name, []) for name in CREDENTIALS if name not in headers}
 
     def _has_domain_of_credentials(self) -> bool:
         """Whether Scrapy's HttpAuthMiddleware sends its credentials only to the hosts of a domain.

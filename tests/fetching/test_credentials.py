@@ -185,6 +185,33 @@ async def test_redirected_robots_txt_gets_credentials_if_its_host_belongs_to_the
         assert [credentials(asked) for asked in near.asked] == [set(), set()]
 
 
+class AddsALogin:
+    """A middleware of the project that adds the login to requests that have none."""
+
+    def process_request(self, request: Request) -> None:
+        if b"Authorization" not in request.headers:
+            request.headers["Authorization"] = BASIC
+
+
+@table("order", row("before-ours", 50), row("before-the-defaults", 350))
+@in_reactor
+async def test_login_that_a_middleware_adds_reaches_the_robots_txt_of_its_site(order: int) -> None:
+    with (
+        Site({"*": RULES}, host=FAR) as far,
+        Guarded({"/robots.txt": RULES, "*": b"ok"}, host=NEAR) as near,
+        Guarded({"/robots.txt": redirect(far.url("/r")), "*": b"ok"}, host=NEAR) as other,
+    ):
+        settings = {
+            "DOWNLOADER_MIDDLEWARES": {AddsALogin: order},
+            "DEFAULT_REQUEST_HEADERS": {"Authorization": "Bearer all", "Cookie": "all=1"},
+        }
+        urls = [near.url("/page"), near.url("/free"), other.url("/page")]
+        crawler = await crawl(Pages, settings, urls=urls)
+        assert set(pages(crawler).crawled) == {near.url("/free")}
+        assert [credentials(asked) for asked in far.asked] == [set()]
+        assert credentials(near.asked[0]) == {"authorization"}
+
+
 @has_settings
 @table(
     "domain, logins",

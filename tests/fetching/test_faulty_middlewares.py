@@ -142,6 +142,27 @@ async def test_fault_of_a_log_formatter_is_told_once_and_blames_no_middleware(ca
     assert record.exc_info[0] is KeyError
 
 
+class Replaces:
+    """A middleware that puts a response of its own in the place of a failed one."""
+
+    def process_exception(self, request: Request, exception: Exception) -> Response | None:
+        if isinstance(exception, ForbiddenByRobotsTxt):
+            return None
+        return Response(request.url, 200, body=b"sorry")
+
+
+@in_reactor
+async def test_response_in_place_of_a_failure_is_no_fault_of_scrapy(caplog: Any) -> None:
+    with Site({"*": raw(reset=True)}) as site:
+        settings = {
+            "DOWNLOADER_MIDDLEWARES": {Replaces: 545},
+            "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0,
+        }
+        crawler = await crawl(Pages, settings, urls=[site.url("/page")])
+    assert set(pages(crawler).refused) == {site.url("/page")}
+    assert "has not signalled" not in caplog.text
+
+
 class OfCrawl:
     """Is made for a crawl."""
 
