@@ -77,8 +77,8 @@ _T = TypeVar("_T")
 
 logger = logging.getLogger(__name__)
 
-# The objects of the class in LOG_FORMATTER that have raised an exception.
-_faulty_formatters: WeakSet[object] = WeakSet()
+# The crawls whose LOG_FORMATTER has raised an exception.
+_with_faulty_formatter: WeakSet[Crawler] = WeakSet()
 
 # The modules of Scrapy's commands that fetch only a few pages. `scrapy view` is not in this list
 # because its class is derived from the class of `scrapy fetch`.
@@ -544,8 +544,8 @@ def _announce(crawler: Crawler, request: Request, response: Response) -> None:
     try:
         line = formatter.crawled(response.request, response, spider)
     except Exception:
-        if formatter not in _faulty_formatters:
-            _faulty_formatters.add(formatter)
+        if crawler not in _with_faulty_formatter:
+            _with_faulty_formatter.add(crawler)
             logger.exception("LOG_FORMATTER failed on the response for %s", request.url)
     if line is not None:
         logging.getLogger("scrapy.core.engine").log(

@@ -255,7 +255,8 @@ class CrawlEvents:
                     "which usually takes a few seconds"
                 )
             elif answer.monotonic_ask_at > answer.since + 2 * secs:
-                # For example, the server has sent a Retry-After header.
+                # `Patience` does not wait for a try that is due so late, for example because the
+                # server has sent a Retry-After header.
                 pause_secs = answer.ask_at - answer.given_at
                 more.append(
                     f"The next try is due in {pause_secs:.0f} s, so its requests wait about "

@@ -170,6 +170,10 @@ class Fetcher:
         # The classes of the middlewares' exceptions that were logged. Only the first exception of
         # each class is logged.
         self._logged_faults: set[type] = set()
+        # The values of the headers in CREDENTIALS that DEFAULT_REQUEST_HEADERS contains. Requests
+        # for robots.txt files must not contain these values, because they would go to every host.
+        defaults = Headers(crawler.settings.getdict("DEFAULT_REQUEST_HEADERS"))
+        self._default_credentials = {name: defaults.getlist(name) for name in CREDENTIALS}
 
     def make_robots_request(self, url: str, request: Request | None) -> Request:
         """Return the request for the robots.txt at `url`.
@@ -403,10 +407,13 @@ class Fetcher:
         await maybe_deferred_to_future(self._places.acquire())
         self._exchanges[number] = exchange
         try:
-            at_home = is_at_home(url, origin)
-            exchange.unwanted = self._set_credentials(
-                robots_request, authorization, at_home=at_home
-            )
+            self._set_credentials(robots_request, authorization, at_home=is_at_home(url, origin))
+            # Scrapy adds these headers if the request does not contain them.
+            exchange.unwanted = {
+                name: value
+                for name, value in self._default_credentials.items()
+                if name not in robots_request.headers
+            }
             with self._overhearing.listening():
                 response = await send_beside_limits(
                     self._crawler, robots_request, self._settings.timeout_secs, own_meta
@@ -489,7 +496,7 @@ class Fetcher:
 
     def _set_credentials(
         self, robots_request: Request, authorization: bytes | None, *, at_home: bool
-    ) -> dict[bytes, list[bytes]]:
+    ) -> None:
         """Set the credentials in the headers of a request for a robots.txt.
 
         If `at_home` is true, the request gets `authorization`. If that is None, the request keeps
@@ -500,9 +507,6 @@ class Fetcher:
         All headers in NEVER_SENT are set to empty lists, so that no middleware adds them. If
         `at_home` is false, the same holds for each header in CREDENTIALS without a value. The
         `Exchange` removes the empty headers before the request is sent.
-
-        Return the headers in CREDENTIALS that Scrapy will add from DEFAULT_REQUEST_HEADERS. The
-        robots.txt request must not contain them, because they would go to every host.
 
         Args:
             robots_request: the request. Its headers are changed.
@@ -527,8 +531,6 @@ class Fetcher:
                 headers.update(bare.headers)
             for name in CREDENTIALS:
                 dict.setdefault(headers, name, [])
-        defaults = Headers(self._crawler.settings.getdict("DEFAULT_REQUEST_HEADERS"))
-        return {name: dict.get(defaults, name, []) for name in CREDENTIALS if name not in headers}
 
     def _has_domain_of_credentials(self) -> bool:
         """Whether Scrapy's HttpAuthMiddleware sends its credentials only to the hosts of a domain.
@@ -599,7 +601,8 @@ def _login_of(page: Request | None) -> bytes | None:
     user = page.meta.get("http_user", "")
     password = page.meta.get("http_pass", "")
     domain = page.meta.get("http_auth_domain")
-    if (user or password) and not (domain and not url_is_from_any_domain(page.url, [domain])):
+    is_for_page = not domain or url_is_from_any_domain(page.url, [domain])
+    if is_for_page and (user or password):
         return basic_auth_header(user, password)
     login, at, _ = urlparse_cached(page).netloc.rpartition("@")
     if not at:

@@ -304,3 +304,25 @@ async def test_rules_that_take_long_do_not_judge_the_url_of_a_cached_page(tmp_pa
     (page,) = pages(crawler).crawled.values()
     assert page.meta["gbot_robots"]["judged"] is False
     assert stats(crawler)[STAT] == 1
+
+
+class Renders:
+    """Stands for a renderer that sends its own User-Agent header, and follows a redirect."""
+
+    def process_request(self, request: Request) -> Response | None:
+        if request.url.endswith("/robots.txt"):
+            return None
+        request.headers["User-Agent"] = "other/1.0"
+        return Response(request.url.replace("/yes", "/no"), body=b"ok")
+
+
+@in_reactor
+async def test_warnings_of_a_page_contain_no_login(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    with Site({"/robots.txt": RULES}) as site:
+        url = site.url("/yes")
+        settings = {"DOWNLOADER_MIDDLEWARES": {Renders: 900}}
+        await crawl(Pages, settings, urls=[url.replace("//", "//me:S3cret@")])
+    assert f"{url} led to {site.url('/no')} " in caplog.text
+    assert f"{url} was judged by the rules for testbot" in caplog.text
+    assert "S3cret" not in caplog.text
