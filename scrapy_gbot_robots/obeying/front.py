@@ -12,8 +12,9 @@ The front works in one of two ways:
 
 1. The room replaces the queue in memory of Scrapy's scheduler. The scheduler puts each request into
    the room after its duplicate filter has accepted the request. Requests leave the room in the
-   order of Scrapy's queue. The front works in this way if the crawl has no `JOBDIR`, and if the
-   classes of the scheduler and the queue are Scrapy's.
+   order of Scrapy's queue, but only a few in each turn of the event loop (`RoomAsQueue.pop`). The
+   front works in this way if the crawl has no `JOBDIR`, and if the classes of the scheduler and the
+   queue are Scrapy's.
 2. In all other cases, requests stay in the scheduler until the front takes them. If the room has no
    request for the engine, the front moves requests from the scheduler into the room until one of
    them need not wait, but at most for `PULL_SECS`. It stops when the room holds enough requests
@@ -44,6 +45,7 @@ from scrapy.crawler import Crawler
 from scrapy.pqueues import DownloaderAwarePriorityQueue
 from scrapy.settings import BaseSettings
 from scrapy.squeues import FifoMemoryQueue
+from scrapy.utils.asyncio import call_later
 from scrapy.utils.misc import load_object
 
 from ..engine import count_held, downloader_middleware, memory_queues, pull_soon, refuse_as_add_on
@@ -73,6 +75,7 @@ SURPLUS = 3
 # takes no more requests if its requests of late sites reach a limit. The limit is `_most_usable` at
 # first. While a look-up stays late, the limit doubles each time DOUBLE_SECS have passed.
 DOUBLE_SECS = 0.5
+PACE_SECS = 0.02  # See `RoomAsQueue.pop`.
 PULL_SECS = 0.01  # The front searches at most this long for a request that can go on.
 # If the scheduler fails, the front calls it again after this number of seconds. Scrapy's engine,
 # too, calls the scheduler at least every five seconds.
@@ -87,18 +90,26 @@ logger = logging.getLogger(__name__)
 class RoomAsQueue:
     """An adapter that lets the room take the place of the memory queue of Scrapy's scheduler.
 
+    Requests leave the room one by one, so that the crawl reads responses in between. If all
+    requests that have waited for a robots.txt left at once, they would fill the downloader, and the
+    crawl would need more processor time.
+
     Args:
+        crawler: the crawl.
         room: the room.
         queue: the class of the scheduler's queues in memory.
         start_queue: the class of the scheduler's queues for start requests; None if start requests
             are in the same queues as other requests.
     """
 
-    def __init__(self, room: Room, queue: type, start_queue: type | None) -> None:
-        self.pop = room.next
+    def __init__(self, crawler: Crawler, room: Room, queue: type, start_queue: type | None) -> None:
+        self._crawler = crawler
         self._room = room
         self._queue = queue
         self._start_queue = start_queue
+        # How many requests may still leave the room in this turn of the event loop.
+        self._may_leave = 1
+        self._paused_at = 0.0  # When the last pause began (monotonic clock).
 
     def __len__(self) -> int:
         return self._room.occupancy.size
@@ -116,6 +127,27 @@ class RoomAsQueue:
         if queue is FifoMemoryQueue or RETURNED in request.meta:
             step = 1
         self._room.put(request, is_start=is_start, step=step)
+
+    def pop(self) -> Request | None:
+        """Return the next request; None if there is none now, or if the queue pauses.
+
+        After a request has left, the queue pauses until the next turn of the event loop. If a turn
+        takes long, for example because the spider parses a large page, several requests may leave
+        in the next turn, one for each `PACE_SECS`.
+        """
+        if not self._may_leave:
+            return None
+        request = self._room.next()
+        if request is not None and self._room.occupancy.size:
+            self._may_leave -= 1
+            if not self._may_leave:
+                self._paused_at = time.monotonic()
+                call_later(0, self._end_pause)
+        return request
+
+    def _end_pause(self) -> None:
+        self._may_leave = max(1, int((time.monotonic() - self._paused_at) / PACE_SECS))
+        pull_soon(self._crawler)
 
 
 class Front:
@@ -197,7 +229,7 @@ class Front:
             # A subclass of Scrapy's scheduler may override `next_request`, and never use the queue.
             asks_its_queue = self._theirs.next_request.__func__ is Scheduler.next_request
             if kinds is not None and asks_its_queue:
-                scheduler.mqs = RoomAsQueue(room, *kinds)
+                scheduler.mqs = RoomAsQueue(self._crawler, room, *kinds)
             elif scheduler.dqs is not None:
                 self._slots_on_disk = count_held(scheduler.dqs, room.occupancy.by_slot)
         except AttributeError as error:

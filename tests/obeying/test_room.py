@@ -632,6 +632,27 @@ def test_slot_with_a_delay_gets_little_ahead(world: World) -> None:
         assert len(pulled) == number
 
 
+@table("secs, most", row("short turn", 0.001, 1), row("long turn", 0.1, 5))
+def test_requests_that_waited_leave_in_several_turns(world: World, secs: float, most: int) -> None:
+    world.push(*(f"a.x/{number}" for number in range(9)))
+    world.end("a.x")
+
+    def rest_of_turn() -> list[Request]:
+        return [*iter(world.scheduler.next_request, None)]
+
+    assert len(rest_of_turn()) == 1
+    world.now += secs
+    world.end_pauses()
+    assert len(rest_of_turn()) == most
+
+
+def test_last_request_makes_no_pause(world: World) -> None:
+    world.push("a.x/1")
+    world.end("a.x")
+    assert world.scheduler.next_request() is not None
+    assert not world.pauses
+
+
 def test_slots_that_have_done_their_work_are_forgotten(world: World) -> None:
     world.push("late.x/1")
     for number in range(100):

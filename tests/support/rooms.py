@@ -58,6 +58,8 @@ class World:
         clock = SimpleNamespace(monotonic=lambda: self.now, time=lambda: 1e9 + self.now)
         monkeypatch.setattr(room_module, "time", clock)
         monkeypatch.setattr(front_module, "time", clock)
+        self.pauses: list[Callable[[], None]] = []  # Each function ends a pause of the queue.
+        monkeypatch.setattr(front_module, "call_later", lambda _, end: self.pauses.append(end))
         # The room's looping call does not run. The test calls its function itself.
         monkeypatch.setattr(room_module, "looping_call", lambda look: Mock())
         monkeypatch.setattr(answer_module, "time", clock)
@@ -146,11 +148,16 @@ class World:
         return found
 
     def next(self) -> Request | None:
-        """Take one request out of the scheduler, as the engine does."""
+        """Take one request out of the scheduler, as the engine does in a new turn of its loop."""
+        self.end_pauses()
         request: Request | None = self.scheduler.next_request()
         if request is not None:
             self.in_progress.add(request)
         return request
+
+    def end_pauses(self) -> None:
+        while self.pauses:
+            self.pauses.pop()()
 
     def arrived(self, request: Request) -> Handed:
         """Let a request reach the middleware, which ends its way through the room."""
