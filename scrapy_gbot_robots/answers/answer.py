@@ -17,7 +17,7 @@ from scrapy import Request
 from ..core.crawlers import UserAgent
 from ..core.preferences import NOTHING_SAID
 from ..core.robots import RobotsTxt
-from ..core.rules import Rules, preferences_of, takes_long, weight_of
+from ..core.rules import Rules, preferences_if_allowed, preferences_of, takes_long, weight_of
 from ..core.url_forms import allowed_in_all_forms, verdict_on_all_forms
 from ..core.urls import Origin
 from ..core.verdict import Verdict
@@ -252,6 +252,15 @@ class CachedAnswer(Answer):
         """Return the verdict on `url`, which the robots.txt disallows but `override` may allow."""
         rules = self._rules[user_agent] if self.state is State.RULES else None
         return agreed(url, self.verdict(url, user_agent), rules, override)
+
+    def preferences_if_allowed(self, url: str, user_agent: UserAgent) -> Preferences:
+        """Return the preferences of the site for `url`, which the robots.txt or an override allows.
+
+        If the robots.txt disallows `url`, `preferences` returns none.
+        """
+        if self.state is not State.RULES:
+            return NOTHING_SAID
+        return preferences_if_allowed(self._rules[user_agent], url)
 
     def is_good(self, now: float) -> bool:
         """Whether the answer is still valid at `now`, in seconds since the epoch.

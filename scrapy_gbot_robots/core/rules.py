@@ -310,10 +310,23 @@ def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
 
     If `url` is disallowed, the result contains no preferences.
     """
+    from .preferences import NOTHING_SAID  # noqa: PLC0415 - most crawls never ask
+
+    if not rules.allowed(url):
+        return NOTHING_SAID
+    return preferences_if_allowed(rules, url)
+
+
+def preferences_if_allowed(rules: Rules, url: str | bytes) -> Preferences:
+    """Return the preferences that `preferences_of` would return if `rules` allowed `url`.
+
+    The caller has found out that `url` may be fetched, perhaps because the user made an agreement
+    with the site's owner.
+    """
     from .preferences import NOTHING_SAID, said_by  # noqa: PLC0415 - most crawls never ask
 
     lines = content_lines_of(rules)
-    if not lines or not rules.allowed(url):
+    if not lines:
         return NOTHING_SAID
     return said_by(lines, url)
 

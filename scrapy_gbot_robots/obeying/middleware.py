@@ -302,22 +302,27 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _opinion(
         self, answer: CachedAnswer, url: str, user_agent: UserAgent
     ) -> tuple[Verdict, Preferences]:
-        """Return the verdict of `answer` on `url`, and the site's preferences about the page.
+        """Return the verdict on `url`, and the site's preferences about the page.
 
-        If GBOT_ROBOTS_PURPOSES names no purpose, the crawl does not use the preferences, and the
-        result has `NOTHING_SAID` in their place.
+        If `url` may not be fetched, or if GBOT_ROBOTS_PURPOSES names no purpose, the crawl does not
+        use the preferences, and the result has `NOTHING_SAID` in their place.
         """
+        verdict = self._verdict(answer, url, user_agent)
         preferences = NOTHING_SAID
-        if self._preferences is not None:
-            preferences = answer.preferences(url, user_agent)
+        if verdict.allowed and self._preferences is not None:
+            preferences = answer.preferences_if_allowed(url, user_agent)
+        return verdict, preferences
+
+    def _verdict(self, answer: CachedAnswer, url: str, user_agent: UserAgent) -> Verdict:
+        """Return the verdict on `url` of `answer` and of the override for its origin."""
         if not self._settings.provenance and answer.allowed(url, user_agent):
-            return _ALLOWED, preferences
+            return _ALLOWED
         verdict = answer.verdict(url, user_agent)
         if not verdict.allowed and not answer.temporary:
             agreement = self._lookup.agreement(answer.origin)
             if agreement is not None:
-                verdict = answer.verdict_beside(url, user_agent, agreement)
-        return verdict, preferences
+                return answer.verdict_beside(url, user_agent, agreement)
+        return verdict
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Return `response`, unless one of its headers refuses a purpose of this crawl.

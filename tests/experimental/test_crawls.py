@@ -126,6 +126,48 @@ async def test_override_decides_about_preferences_too(
         assert f"override for 127.0.0.1 (agreed): {why}" in refused
 
 
+@table(
+    "stated, forbidden, why",
+    ("content-usage: train-ai=n", "/", "robots.txt refuses train-ai (line 3)"),
+    ("content-usage: train-ai=n", "/other/", "robots.txt refuses train-ai (line 3)"),
+    ("content-signal: ai-train=no", "/", "robots.txt refuses train-ai (line 3)"),
+    ("content-signal: ai-train=yes", "/", ""),
+    ("content-usage: /other/ train-ai=n", "/", ""),
+)
+@table("provenance", True, False)
+@in_reactor
+async def test_preferences_count_for_a_path_that_an_override_allows(
+    stated: str, forbidden: str, why: str, provenance: bool
+) -> None:
+    robots_txt = f"user-agent: *\ndisallow: {forbidden}\n{stated}\n".encode()
+    settings = {
+        **REFUSE,
+        "GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": {"allow": ["/feed/"], "reason": "agreed"}},
+        "GBOT_ROBOTS_PROVENANCE": provenance,
+    }
+    with Site({"/robots.txt": robots_txt, "*": b"ok"}) as site:
+        feed = site.url("/feed/x")
+        crawler = await crawl(Pages, settings, urls=[feed, site.url("/other/x")])
+        assert set(site.paths()) == ({"/robots.txt"} if why else {"/robots.txt", "/feed/x"})
+    assert set(pages(crawler).refused) == {site.url("/other/x"), *([feed] if why else [])}
+    assert why in str(pages(crawler).refused.get(feed, ""))
+
+
+@in_reactor
+async def test_preferences_count_for_a_path_allowed_by_an_override_after_a_renderer() -> None:
+    settings = {
+        **REFUSE,
+        "GBOT_ROBOTS_OVERRIDES": {"127.0.0.1": {"allow": ["/page"], "reason": "agreed"}},
+        "DOWNLOADER_MIDDLEWARES": {Redirected: 725},
+    }
+    robots_txt = b"user-agent: *\ndisallow: /page\ncontent-usage: /page train-ai=n"
+    with Site({"/robots.txt": robots_txt, "*": b"ok"}) as site:
+        crawler = await crawl(Pages, settings, urls=[site.url("/open/moved")])
+    assert pages(crawler).crawled == {}
+    (error,) = pages(crawler).refused.values()
+    assert "robots.txt refuses train-ai (line 3)" in str(error)
+
+
 @pytest.mark.parametrize("value", [["training"], ["train_ai"], "TRAIN-AI"])
 def test_unknown_purpose_is_refused_at_the_start(value: object) -> None:
     rule = "GBOT_ROBOTS_PURPOSES must be a list of these: train-ai, search, ai-use"
