@@ -233,6 +233,14 @@ class CachedAnswer(Answer):
             return None
         return self.outage.failure
 
+    @property
+    def was_not_asked(self) -> bool:
+        """Whether the last try failed, and was not made for this answer, but read from the storage.
+
+        An earlier crawl or another process has made it. So the site may be up again by now.
+        """
+        return self.outage is not None and self.failed_way is None
+
     def is_waited_for(self, request: Request | None = None) -> bool:
         """Whether `request` should wait until the robots.txt can be fetched.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
+from collections.abc import Iterator
 from inspect import iscoroutine
 from typing import Any
 
@@ -62,6 +63,7 @@ _SKIP_ROBOTS_REQUESTS = (
     "If a middleware or download handler renders pages with a browser, make it skip requests with "
     "meta['dont_obey_robotstxt']"
 )
+_STORED = "An earlier crawl or another process has stored this failure"
 # The advice for a project in which a downloader middleware drops requests for robots.txt files.
 _WHAT_TO_DO = (
     "No request waits for it. Let that middleware pass requests with "
@@ -231,42 +233,25 @@ class CrawlEvents:
         """Send a signal and log a warning, because a robots.txt is unreachable.
 
         The warning shows what the crawl now does with the site, for example that it fetches no
-        page. If `request` waits for the robots.txt, the warning also shows how long.
+        page. If `request` waits for the robots.txt, the warning also shows how long. If the failure
+        comes from the storage, the warning says so, because the site may be up again by now.
         """
         self._crawler.signals.send_catch_log(
             robotstxt_unreachable, origin=answer.origin, answer=ShownAnswer(answer)
         )
         why = answer.why
-        tries_without_server = 0
         if answer.outage is not None:
             why = answer.outage.in_words(time.time())
-            tries_without_server = answer.outage.tries_without_server
-        secs = self._settings.unreachable_wait_secs
         more: list[str] = []
         finder = _listed_by(request, answer.origin)
         if finder:
             more.append(f"The crawl needs it because {shown(finder)} lists a sitemap there")
         if answer.failure is Failure.DROPPED:
             more.append(_WHAT_TO_DO)
-        elif secs and answer.is_waited_for(request):
-            if tries_without_server:
-                more.append(
-                    f"Its requests wait until {GONE_AFTER} tries in a row have found no server, "
-                    "which usually takes a few seconds"
-                )
-            elif answer.monotonic_ask_at > answer.since + 2 * secs:
-                # `Patience` does not wait for a try that is due so late, for example because the
-                # server has sent a Retry-After header.
-                pause_secs = answer.ask_at - answer.given_at
-                more.append(
-                    f"The next try is due in {pause_secs:.0f} s, so its requests wait about "
-                    f"{secs:g} s (GBOT_ROBOTS_UNREACHABLE_WAIT_SECS), and are then forbidden"
-                )
-            else:
-                more.append(
-                    f"Its requests wait about {secs:g} s for a retry "
-                    "(GBOT_ROBOTS_UNREACHABLE_WAIT_SECS)"
-                )
+        if answer.was_not_asked:
+            more.append(_STORED)
+        if answer.bars_for_now:
+            more += self._next_try(answer, request)
         if self._crawler.settings.getbool("HTTPCACHE_ENABLED"):
             more.append(
                 "To replay the pages in Scrapy's HTTP cache without the site, "
@@ -275,6 +260,33 @@ class CrawlEvents:
         sentence = "Could not fetch %s (%s): for now, %s (GBOT_ROBOTS_UNREACHABLE = %r)%s"
         rest = "".join(f". {each}" for each in more)
         self._warn(sentence, answer, why, self._settings.unreachable, rest)
+
+    def _next_try(self, answer: CachedAnswer, request: Request) -> Iterator[str]:
+        """Yield the sentences of a warning about the next try, and about the requests until then.
+
+        `answer` disallows everything for now. `request` is the request that needed it.
+        """
+        secs = self._settings.unreachable_wait_secs
+        is_waited_for = secs > 0 and answer.is_waited_for(request)
+        if is_waited_for and answer.outage is not None and answer.outage.tries_without_server:
+            yield (
+                f"Its requests wait until {GONE_AFTER} tries in a row have found no server, "
+                "which usually takes a few seconds"
+            )
+            return
+        # `Patience` does not wait for a try that is due so late, for example because the server has
+        # sent a Retry-After header.
+        comes_late = answer.monotonic_ask_at > answer.since + 2 * secs
+        due = f"The next try is due in {answer.ask_at - answer.given_at:.0f} s"
+        setting = "(GBOT_ROBOTS_UNREACHABLE_WAIT_SECS)"
+        if is_waited_for and comes_late:
+            yield f"{due}, so its requests wait about {secs:g} s {setting}, and are then forbidden"
+        elif is_waited_for:
+            yield f"Its requests wait about {secs:g} s for a retry {setting}"
+        elif answer.was_not_asked:
+            yield due
+        if answer.was_not_asked and comes_late:
+            yield f"To make the next run try at once: scrapy robots cache forget {answer.origin}"
 
     def _send_known(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request) -> None:
         """Send the signal `robotstxt_known` and, from Scrapy 2.18 on, Scrapy's `robots_parsed`."""

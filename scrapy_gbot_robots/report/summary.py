@@ -124,6 +124,8 @@ class CrawlCounts:
             cause = answer.outage.cause
             if answer.outage.redirected_to:
                 cause = f"{cause}; redirected to {answer.outage.redirected_to}"
+            if answer.was_not_asked:
+                cause = f"{cause}; {answer.source.value}"
         self.origins[answer.origin] = (state, answer.status, why, instead, cause)
 
     def row(self, origin: Origin) -> OriginRow:

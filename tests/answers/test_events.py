@@ -31,6 +31,7 @@ from scrapy_gbot_robots.storage.memory import MemoryStorage
 from scrapy_gbot_robots.storage.sqlite import SqliteStorage
 
 from ..support.clock import DAY, Clock
+from ..support.command import run_here
 from ..support.crawls import (
     Pages,
     as_scrapy_runs_it,
@@ -416,6 +417,64 @@ async def test_refused_connection_is_not_announced_as_the_wait_and_the_cache_is_
     assert "60" not in text.partition("): ")[2]
     assert "requests wait until 3 tries in a row have found no server" in text
     assert text.endswith(ending)
+
+
+WAITS = (
+    "so its requests wait about {} s (GBOT_ROBOTS_UNREACHABLE_WAIT_SECS), and are then forbidden. "
+)
+
+
+@table(
+    "wait_secs, pause_secs, unreachable, ending",
+    row("no-wait", 0, 600, "google", " s. To make the next run try at once: "),
+    row("short-wait", 0.1, 600, "google", WAITS.format(0.1)),
+    row("next-try-comes-soon", 5, 3, "google", "Its requests wait about 5 s for a retry"),
+    row("all-allowed", 0, 600, "allow", ""),
+)
+@in_reactor
+async def test_stored_failure_is_told_as_stored(
+    wait_secs: float,
+    pause_secs: int,
+    unreachable: str,
+    ending: str,
+    caplog: pytest.LogCaptureFixture,
+    project: Path,
+) -> None:
+    caplog.set_level("INFO", logger="scrapy_gbot_robots")
+    settings = {
+        **in_sqlite(project / ".scrapy" / "gbot_robots" / "robots.sqlite"),
+        "GBOT_ROBOTS_UNREACHABLE": unreachable,
+        "GBOT_ROBOTS_UNREACHABLE_WAIT_SECS": 0,
+    }
+    down = iter([Reply(500, b"", {"Retry-After": str(pause_secs)})])
+
+    def robots_txt(connection: socket) -> None:
+        next(down, Reply(200))(connection)
+
+    with Site({"/robots.txt": robots_txt, "*": b"ok"}) as site:
+        urls = [site.url("/page")]
+        await crawl(Pages, settings, urls=urls)
+        (own,) = outages(caplog)
+        assert "stored" not in own
+        assert "next try" not in own
+        caplog.clear()
+
+        settings["GBOT_ROBOTS_UNREACHABLE_WAIT_SECS"] = wait_secs  # The site is up again.
+        second = await crawl(Pages, settings, urls=urls)
+        (text,) = outages(caplog)
+        assert "An earlier crawl or another process has stored this failure" in text
+        assert ending in text
+        is_asked = site.paths().count("/robots.txt") == 2
+        assert is_asked == ("retry" in ending)
+        assert bool(pages(second).refused) == text.endswith("cache forget " + site.url(""))
+        assert ("HTTP 500; from the storage)" in caplog.text) != is_asked
+
+        if pages(second).refused:
+            assert "The next try is due in " in text
+            ended = run_here(*text.partition("scrapy robots ")[2].split(), cwd=project)
+            assert ended.out == f"{site.url('')}: forgotten\n"
+            third = await crawl(Pages, settings, urls=urls)
+            assert set(pages(third).crawled) == set(urls)
 
 
 @in_reactor

@@ -467,8 +467,9 @@ def test_summary_and_page_stay_short_and_memory_bounded_over_many_origins_and_ru
     assert len(counts.rules) <= 10_000
     assert f"  {INCOMPLETE}\n" in said
     most, second = re.findall(r"^  unreachable: (.* forbidden)$", said, re.MULTILINE)[:2]
-    assert most == r"https://host9000.example/robots.txt (a\nb), 2 requests forbidden"
-    assert second == r"https://host0.example/robots.txt (a\nb), 1 request forbidden"
+    why = r"(a\nb; from the storage)"
+    assert most == f"https://host9000.example/robots.txt {why}, 2 requests forbidden"
+    assert second == f"https://host0.example/robots.txt {why}, 1 request forbidden"
     assert "  unreachable: 3,995 more" in said
     html = Selector(text=page(counts, Spider("x")))
     assert len(html.css("#rules tbody tr")) == len(html.css("#origins tbody tr")) == 1_000
