@@ -22,7 +22,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from itertools import chain
-from typing import Any, TypeAlias
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeAlias
 
 # The type of a body that is read or decoded piece by piece. Each piece is a bytes object.
 Pieces: TypeAlias = Iterator[bytes]
@@ -62,6 +63,10 @@ _TEXT_FILE = re.compile(
 
 class DecodeError(ValueError):
     """Raised if a body does not have the coding that the header names, or ends too early."""
+
+
+class NoDecoderError(DecodeError):
+    """Raised if no installed module can decode the body. The body may be correct."""
 
 
 def as_served(body: bytes, flags: Collection[str]) -> bytes:
@@ -127,6 +132,7 @@ def decoded(
     Raises:
         DecodeError: the body is broken or incomplete, the coding is unknown, or there are more than
             two codings.
+        NoDecoderError: the module that can undo the coding is not installed, or is too old.
     """
     words = [word.strip() for word in content_encoding.lower().split(",")]
     codings = [word for word in words if word in _DECODERS]
@@ -147,6 +153,8 @@ def decoded(
     except EOFError:
         if whole:
             raise DecodeError(f"the {named} body ends too early") from None
+    except NoDecoderError:
+        raise
     # On hostile bytes, decoders raise exceptions of many classes, such as zlib.error.
     except Exception as error:
         raise DecodeError(f"the {named} body is broken: {error}") from error
@@ -280,17 +288,46 @@ def _unzstd(pieces: Pieces) -> Pieces:
 
 
 def _module(coding: str) -> Any:
-    for name in _MODULES[coding]:
-        with suppress(ImportError):
-            return import_module(name)
-    raise DecodeError(f"there is no module for {coding}")
+    """Return the module that can decode `coding`.
+
+    Raises:
+        NoDecoderError: no such module is installed, or it is too old.
+    """
+    modules = _MODULES[coding]
+    for name in modules.names:
+        with suppress(ImportError, AttributeError):
+            module = import_module(name)
+            attrgetter(modules.needed)(module)
+            return module
+    raise NoDecoderError(f"to read the coding {coding}, install {modules.to_install}")
 
 
-# For each coding, the names of the modules that can decode it. The first installed module is used.
-# Python 3.14 contains the module for zstd, and `backports.zstd` is for older versions.
+class _Modules(NamedTuple):
+    """The modules that can decode one coding.
+
+    Attributes:
+        names: their names. The first module that is installed and not too old is used.
+        needed: an attribute of a class, which a module that is too old does not have.
+        to_install: what a user has to install, for people.
+    """
+
+    names: tuple[str, ...]
+    needed: str
+    to_install: str
+
+
 _MODULES = {
-    "br": ("brotli", "brotlicffi"),
-    "zstd": ("compression.zstd", "backports.zstd"),
+    # Version 1.2 of both packages added this attribute, and the limit that `_unbrotlied` passes.
+    "br": _Modules(
+        ("brotli", "brotlicffi"),
+        "Decompressor.can_accept_more_data",
+        "brotli or brotlicffi, version 1.2 or newer",
+    ),
+    "zstd": _Modules(
+        ("compression.zstd", "backports.zstd"),
+        "ZstdDecompressor.needs_input",
+        "backports.zstd, or Python 3.14 or newer",
+    ),
 }
 _DECODERS: dict[str, Callable[[Pieces], Pieces]] = {
     "br": _unbrotlied,

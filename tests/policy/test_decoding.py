@@ -6,6 +6,7 @@ import sys
 import zlib
 from collections.abc import Callable
 from itertools import permutations
+from types import SimpleNamespace
 from typing import Any
 
 import brotli
@@ -14,7 +15,7 @@ import pytest
 from scrapy_gbot_robots.policy.decoding import DecodeError, as_served, decoded, is_decoded
 
 from ..support.bounds import memory_below, time_below
-from ..support.rows import table
+from ..support.rows import row, table
 
 TEXT = b"user-agent: *\ndisallow: /private\n"
 # hard to compress, so that there are many pieces
@@ -189,17 +190,41 @@ def test_zstd_takes_no_more_memory_than_its_content_coding_may(window_log: int, 
             decoded(packed, "zstd", EVERYTHING)
 
 
-@table("coding, modules", ("zstd", "compression.zstd backports.zstd"), ("br", "brotli brotlicffi"))
-def test_absent_module_fails(coding: str, modules: str, monkeypatch: pytest.MonkeyPatch) -> None:
+class OldDecompressor:
+    """Stands for the decoders of brotli 1.1 and brotlicffi 1.1, which cannot limit their output."""
+
+    def process(self, data: bytes) -> bytes:
+        return brotli.decompress(data)
+
+
+OLD = SimpleNamespace(Decompressor=OldDecompressor)
+INSTALL_BROTLI = "brotli or brotlicffi, version 1.2 or newer"
+INSTALL_ZSTD = "backports.zstd, or Python 3.14 or newer"
+
+
+@table(
+    "coding, modules, present, install",
+    row("no-zstd", "zstd", "compression.zstd backports.zstd", None, INSTALL_ZSTD),
+    row("no-brotli", "br", "brotli brotlicffi", None, INSTALL_BROTLI),
+    row("old-brotli", "br", "brotli brotlicffi", OLD, INSTALL_BROTLI),
+    row("empty-module", "br", "brotli brotlicffi", SimpleNamespace(), INSTALL_BROTLI),
+    row("outer-coding", "gzip, br", "brotli brotlicffi", OLD, INSTALL_BROTLI),
+)
+def test_absent_or_old_module_is_named(
+    coding: str, modules: str, present: Any, install: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in modules.split():
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(DecodeError, match=f"no module for {coding}"):
-        decoded(b"x", coding, EVERYTHING)
+        monkeypatch.setitem(sys.modules, name, present)
+    with pytest.raises(DecodeError) as caught:
+        decoded(brotli.compress(TEXT), coding, EVERYTHING)
+    name = coding.removeprefix("gzip, ")
+    assert str(caught.value) == f"to read the coding {name}, install {install}"
 
 
-def test_either_module_for_brotli_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+@table("other", None, OLD)
+def test_either_module_for_brotli_will_do(other: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "brotlicffi", brotli)
-    monkeypatch.setitem(sys.modules, "brotli", None)
+    monkeypatch.setitem(sys.modules, "brotli", other)
     assert decoded(brotli.compress(TEXT), "br", EVERYTHING) == (TEXT, False)
 
 
