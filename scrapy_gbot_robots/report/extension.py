@@ -111,8 +111,8 @@ class StartRequests:
 
     Attributes:
         forbidden: the number of forbidden start requests.
-        first: the URL of the first forbidden start request, and the verdict on it; "" if there is
-            none.
+        first: the URL of the first forbidden start request, the URL to which it was redirected, and
+            the verdict; "" if there is none.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -147,7 +147,7 @@ class StartRequests:
     def _count_forbidden(self, request: Request, error: ForbiddenByRobotsTxt) -> None:
         if _IS_START in request.meta:
             self.forbidden += 1
-            self.first = self.first or f"{shown(without_login(request.url))}: {error.verdict}"
+            self.first = self.first or f"{_way_of(request)}: {error.verdict}"
 
     def _look_at(self, request: Request) -> None:
         if _IS_START in request.meta and not self._came:
@@ -170,6 +170,14 @@ def _is_first_of_a_start(request: Request) -> bool:
     It is not the first time for redirects, retries and requests that went back to the scheduler.
     """
     return _IS_START in request.meta and _COUNTED.isdisjoint(request.meta)
+
+
+def _way_of(request: Request) -> str:
+    """Return the URL of a start request and, if it was redirected, also the URL of `request`."""
+    urls = [request.url]
+    if came_from := request.meta.get("redirect_urls"):  # Scrapy's list, with the start URL first
+        urls = [came_from[0], request.url]
+    return ", redirected to ".join([shown(without_login(url)) for url in urls])
 
 
 # The page

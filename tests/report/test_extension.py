@@ -244,13 +244,15 @@ async def test_crawl_whose_start_requests_were_all_forbidden_ends_with_a_warning
         # Scrapy drops the second request for the same URL, and requests for other hosts.
         requests = [Request(urljoin(site.url(), path)) for path in paths]
         await crawl(Pages, urls=requests, allowed_domains=["127.0.0.1"])
-        where = site.url(paths[0])
+        start, forbidden = site.url(paths[0]), site.url("/no")
     told = [text for text in summaries(log) if text.startswith(ALL)]
     assert len(told) == bool(said)
     for text in told:
         assert text.startswith(said)
         assert 'disallowed by "Disallow: /no"' in text
-        assert where in text or site.url("/no") in text
+        if start != forbidden:
+            start = f"{start}, redirected to {forbidden}"
+        assert f"The first was {start}: " in text
 
 
 @in_reactor
@@ -262,10 +264,13 @@ async def test_login_in_the_url_of_a_page_is_neither_in_the_log_nor_on_the_page(
     with Site({"/robots.txt": RULES, "*": b"ok"}) as site:
         url = site.url("/no/1")
         secret = url.replace("//", "//me:S3c@ret@")
-        await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(report)}, urls=[secret])
+        site.pages["/moved"] = redirect(secret)
+        for start in (secret, site.url("/moved")):
+            await crawl(Pages, {"GBOT_ROBOTS_REPORT": str(report)}, urls=[start])
     assert "S3c" not in caplog.text
     assert "ret@" not in caplog.text
-    assert f"The first was {url}" in caplog.text
+    assert f"The first was {url}: " in caplog.text
+    assert f"The first was {site.url('/moved')}, redirected to {url}: " in caplog.text
     text = report.read_text()
     assert "ret@" not in text
     assert url in text
