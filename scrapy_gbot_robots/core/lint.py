@@ -78,6 +78,9 @@ _ENGINE_TOKENS = set(map(str.lower, _OF_ENGINES))
 # shut them out on purpose.
 _LARGE = {"Googlebot", "Bingbot"}
 _ANY = UserAgent.of("*")
+# Without a group of its own, Bingbot follows the group of its predecessor msnbot. Microsoft stated
+# this in 2010 (https://blogs.bing.com/webmaster/September-2010/Bingbot-is-coming-to-town).
+_BINGBOT_OR_MSNBOT = UserAgent.of(("Bingbot", "msnbot"))
 _MOST_SITEMAPS = 1_000  # Only this many sitemap lines of a file are checked.
 # This matches a host that no crawler can reach. It is the developer's own machine, an example from
 # the default settings of a tool, or a text that a program writes if a value is missing, such as
@@ -242,6 +245,7 @@ def _on_groups(
     """
     seams = _seams(all_lines)
     shut_out, is_closed = _shut_out(robotstxt, groups, seams)
+    reported: set[str] = set()  # The search engines of which a finding says that they are shut out.
     for (rule, seam), names in shut_out.items():
         is_for_all = "*" in names
         why = f'"{rule}" keeps them away from the whole site'
@@ -253,9 +257,12 @@ def _on_groups(
             if not seam and _LARGE.isdisjoint(names):
                 kind = "other search engine shut out"
             crawlers = ", ".join(names[is_for_all:])  # The first name is left out if it is "*".
+            reported.update(names)
             yield finding(rule.line, kind, crawlers=crawlers, why=why)
         elif is_closed and is_for_all:
+            reported.update(_LARGE)
             yield finding(rule.line, "whole site disallowed", rule=rule)
+    yield from _on_closed_home_page(robotstxt, _LARGE - reported)
     yield from _on_home_page(groups)
     yield from _on_disobedient(groups)
     yield from _on_agents(groups, seams.difference([seam for _, seam in shut_out]), all_lines)
@@ -275,6 +282,19 @@ def _on_disobedient(groups: Iterable[Group]) -> Iterator[Finding]:
     if first_lines:
         crawlers = ", ".join(first_lines)
         yield finding(min(first_lines.values()), "crawler that may ignore it", crawlers=crawlers)
+
+
+def _on_closed_home_page(robotstxt: RobotsTxt, names: Iterable[str]) -> Iterator[Finding]:
+    """Find the rules that disallow the home page for the search engines `names`."""
+    closed: dict[Rule, list[str]] = {}
+    for name in sorted(names):
+        if name == "Bingbot" and robotstxt.allowed("/", _BINGBOT_OR_MSNBOT):
+            continue
+        verdict = robotstxt.verdict("/", SEARCH_ENGINES[name])
+        if verdict.rule is not None and not verdict.allowed:
+            closed.setdefault(verdict.rule, []).append(name)
+    for rule, whom in closed.items():
+        yield finding(rule.line, "home page disallowed", whom=", ".join(whom), rule=rule)
 
 
 def _on_home_page(groups: Iterable[Group]) -> Iterator[Finding]:

@@ -179,6 +179,7 @@ _WORDS = {
         "unknown field": 'unknown field "{key}"{what}',
     },
     NOTE: {
+        "home page disallowed": '{whom} may not fetch the home page: "{rule}" disallows it',
         "other search engine shut out": "{crawlers} may fetch nothing: {why}",
         "only the home page allowed": (
             '"{rule}" keeps search engines away from the whole site, except its home page'

@@ -76,6 +76,8 @@ def test_file_is_found_and_called_by_its_name_in_the_c_locale(name: bytes, tmp_p
     (b"user-agent: *\ncrawl-delay: 3\nrequest-rate: 1/5\ndisallow: /x\n", "", 0),
     (b"user-agent: bot\ndisallow: /a$b\n", "--fail-on note", 1),
     (b"user-agent: *\ndisallow: /\n", "--fail-on error,whole-site-disallowed", 1),
+    (b"user-agent: *\ndisallow: /\nallow: /ads.txt\n", "--fail-on home-page-disallowed", 1),
+    (b"user-agent: *\ndisallow: /\nallow: /ads.txt\n", "--fail-on warning", 0),
     (b"user-agent: *\ndisallow: /\ncrawl-delay: x\n", "--fail-on unused-field", 1),
     (b"user-agent: *\ndisallow: /\ncrawl-delay: x\n", "--fail-on 'unused field'", 1),
 )

@@ -48,7 +48,7 @@ user-agent: Google-Extended|user-agent: Bytespider|user-agent: Amzn-SearchBot|di
 # nothing||  # but comments|
 user-agent: *|disallow:|
 user-agent: a|user-agent: b|# both|disallow: /x||user-agent: *|disallow: /x
-user-agent: *|allow: /x/y|disallow: /x|disallow: /
+user-agent: gptbot|allow: /x/y|disallow: /x|disallow: /
 user-agent: googlebot-video|user-agent: somebot|disallow: /x|
 sitemap: https://e.com/s.xml|
 sitemap: https://e.com/i,j.xml|sitemap: https://e.com/?u=https://x,https://y
@@ -319,6 +319,7 @@ user-agent: a|crawl-delay: 9||user-agent: b|crawl-delay: 1    1 group without ru
 user-agent: a|user-agent: b|disallow: /x||user-agent: a|allow: /x|    3 shadowed rule, 5 group in parts    for a, because "Allow: /x" in line 6 matches
 user-agent: a|user-agent: b|disallow: /x||user-agent: a|user-agent: b|allow: /x    3 shadowed rule, 5 group in parts    for a, b, because "
 user-agent: *|disallow: /x|disallow: /x    3 duplicate rule    is already in line 2
+user-agent: *|allow: /ads.txt|disallow: /    3 home page disallowed    Bingbot, Googlebot may not fetch the home page: "Disallow: /" disallows it
 """
 MANY_RULES = b"".join(b"disallow: /*/%s/%d?sort=*&page=\n" % (b"x" * 40, n) for n in range(300))
 
@@ -417,6 +418,29 @@ disallow: /|allow: /$|allow: /x    only the home page allowed
 disallow: /|allow: /    only the home page allowed
 disallow: /|allow: /$|user-agent: googlebot|disallow: /x    only the home page allowed
 disallow: /    only the home page allowed
+disallow: /wp-admin/|allow: /wp-admin/admin-ajax.php|disallow: /    home page disallowed    4
+disallow: /|allow: /humans.txt|allow: /ads.txt    home page disallowed    2
+disallow: /|user-agent: bingbot|disallow: /cart/    home page disallowed    2
+disallow: /cart/|user-agent: bingbot|disallow: /x|user-agent: *|disallow: /    home page disallowed    6
+disallow: /|user-agent: mojeekbot|disallow:    home page disallowed    2
+disallow: /|user-agent: googlebot|disallow: /cart/    home page disallowed    2
+disallow: /|user-agent: googlebot|disallow:|user-agent: msnbot|disallow: /    home page disallowed    2
+disallow: /|user-agent: googlebot|disallow: /|allow: /x    home page disallowed    24
+disallow: /x|user-agent: bingbot|disallow: /|allow: /x    home page disallowed    4
+sitemap: https://e.com/s.xml|user-agent: b|disallow: /|user-agent: googlebot|disallow: /    home page disallowed    6
+disallow: /$    home page disallowed    2
+disallow: /    home page disallowed
+disallow: /$|disallow: /    home page disallowed
+disallow: /|user-agent: googlebot|disallow: /    home page disallowed
+disallow: /x|user-agent: googlebot|disallow: /    home page disallowed
+disallow: /x|user-agent: bingbot|sitemap: https://e.com/s.xml|user-agent: b|disallow: /    home page disallowed
+disallow: /x|user-agent: duckduckbot|disallow: /    home page disallowed
+disallow: /|user-agent: googlebot|user-agent: bingbot|disallow: /x    home page disallowed
+disallow: /|user-agent: googlebot|disallow:|user-agent: msnbot|disallow: /x    home page disallowed
+disallow: /x|user-agent: msnbot|disallow: /    home page disallowed
+disallow: /|allow: /    home page disallowed
+disallow: /|allow: /$    home page disallowed
+disallow: /|allow: /index.html    home page disallowed
 disallow: /$    whole site disallowed
 disallow: /|allow: /open/    whole site disallowed
 disallow: /|user-agent: bingbot|disallow: /x    whole site disallowed

@@ -47,6 +47,7 @@ Sitemap: sitemap.xml
 11 bad sitemap:
 3 typo: "Disalow"
 4 typo:
+8 home page disallowed: Bingbot, Googlebot may not fetch
 """,
     "only-googlebot-was-meant": """\
 // robots for www.example.com
