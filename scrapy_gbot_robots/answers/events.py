@@ -255,7 +255,7 @@ class CrawlEvents:
         if self._crawler.settings.getbool("HTTPCACHE_ENABLED"):
             more.append(
                 "To replay the pages in Scrapy's HTTP cache without the site, "
-                "set ROBOTSTXT_OBEY = False"
+                "set ROBOTSTXT_OBEY = False and HTTPCACHE_IGNORE_MISSING = True"
             )
         sentence = "Could not fetch %s (%s): for now, %s (GBOT_ROBOTS_UNREACHABLE = %r)%s"
         rest = "".join(f". {each}" for each in more)

@@ -399,7 +399,11 @@ def outages(caplog: pytest.LogCaptureFixture) -> list[str]:
 @table(
     "cache, ending",
     row("without-the-cache", False, "which usually takes a few seconds"),
-    row("with-the-cache", True, "without the site, set ROBOTSTXT_OBEY = False"),
+    row(
+        "with-the-cache",
+        True,
+        "site, set ROBOTSTXT_OBEY = False and HTTPCACHE_IGNORE_MISSING = True",
+    ),
 )
 @in_reactor
 async def test_refused_connection_is_not_announced_as_the_wait_and_the_cache_is_named(
