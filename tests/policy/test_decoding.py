@@ -194,7 +194,8 @@ class OldDecompressor:
     """Stands for the decoders of brotli 1.1 and brotlicffi 1.1, which cannot limit their output."""
 
     def process(self, data: bytes) -> bytes:
-        return brotli.decompress(data)
+        plain: bytes = brotli.decompress(data)
+        return plain
 
 
 OLD = SimpleNamespace(Decompressor=OldDecompressor)
