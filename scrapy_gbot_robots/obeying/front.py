@@ -48,7 +48,14 @@ from scrapy.squeues import FifoMemoryQueue
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.misc import load_object
 
-from ..engine import count_held, downloader_middleware, memory_queues, pull_soon, refuse_as_add_on
+from ..engine import (
+    count_held,
+    downloader_middleware,
+    in_progress,
+    memory_queues,
+    pull_soon,
+    refuse_as_add_on,
+)
 from ..meta import RETURNED
 from .middleware import GbotRobotsTxtMiddleware
 from .room import Room
@@ -109,6 +116,7 @@ class RoomAsQueue:
         self._start_queue = start_queue
         # How many requests may still leave the room in this turn of the event loop.
         self._may_leave = 1
+        self._last: Request | None = None  # The request that left last.
         self._paused_at = 0.0  # When the last pause began (monotonic clock).
 
     def __len__(self) -> int:
@@ -131,14 +139,15 @@ class RoomAsQueue:
     def pop(self) -> Request | None:
         """Return the next request; None if there is none now, or if the queue pauses.
 
-        After a request has left, the queue pauses until the next turn of the event loop. If a turn
-        takes long, for example because the spider parses a large page, several requests may leave
-        in the next turn, one for each `PACE_SECS`.
+        After a request has left, the queue pauses until the next turn of the event loop, if the
+        request is in progress. If a turn takes long, for example because the spider parses a large
+        page, several requests may leave in the next turn, one for each `PACE_SECS`.
         """
-        if not self._may_leave:
+        if not self._may_leave and self._last in (in_progress(self._crawler) or ()):
             return None
         request = self._room.next()
-        if request is not None and self._room.occupancy.size:
+        self._last = request
+        if self._may_leave and request is not None and self._room.occupancy.size:
             self._may_leave -= 1
             if not self._may_leave:
                 self._paused_at = time.monotonic()
