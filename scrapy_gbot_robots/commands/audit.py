@@ -363,7 +363,7 @@ class _Audit:
                 self._write_row(row, answers)
 
     def _begin(self) -> None:
-        """Write the titles of the columns.
+        """Write the titles of the columns. Before that, choose the encoding of CSV and JSON.
 
         Raises:
             BulkError: two columns would have the same name.
@@ -374,6 +374,7 @@ class _Audit:
             return
         columns = [*self._urls.names, *self._names]
         need(columns, columns, f"--format {form}")
+        self._out.begin_data()
         if form == "csv":
             self._write(columns)
 

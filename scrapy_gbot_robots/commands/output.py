@@ -114,6 +114,14 @@ class Terminal:
                 (f"{'^' * max(cells(rule), 1)} {text}".rstrip(), style),
             )
 
+    def begin_data(self) -> None:
+        """From now on, write UTF-8 and do not change line ends, whatever the system's defaults are.
+
+        On a terminal, do nothing: a person reads the data, and the terminal has its own encoding.
+        """
+        if not self.columns:
+            self._stream.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+
     def write(self, text: str) -> None:
         """Write `text`, which consists of whole lines in a format for programs, such as CSV.
 

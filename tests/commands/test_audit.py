@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_gbot_robots.bulk.url_list import UrlList
+from scrapy_gbot_robots.commands.command import main
 
 from ..support import command as cli
 from ..support.command import COMMAND, Run, jsonl, project, run, run_here
@@ -408,6 +409,24 @@ def test_csv_has_cells_as_they_came(files: Path) -> None:
     out = subprocess.run(command, cwd=files, stdout=subprocess.PIPE, check=True).stdout
     with io.StringIO(out.decode(), newline="") as file:
         assert [row["a\nnote"] for row in csv.DictReader(file)] == cells
+
+
+@table("form, encoding", ("csv", "cp1252"), ("csv", "utf-16"), ("jsonl", "utf-16"))
+def test_data_is_utf_8_with_its_line_ends_on_every_system(
+    form: str, encoding: str, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (files / "u.csv").write_bytes('url,note\nhttp://a.example/caf\xe9/商,"a\nb"\n'.encode())
+    # Windows encodes redirected output in this way, and ends its lines with \r\n.
+    stream = io.TextIOWrapper(io.BytesIO(), encoding, newline="\r\n")
+    monkeypatch.setattr(sys, "stdout", stream)
+    words = f"audit --urls {files}/u.csv --robots {files}/none.txt --as a --format {form}"
+    assert main(words.split()) == 0
+    written = stream.buffer.getvalue().decode()
+    wanted = 'url,note,a\nhttp://a.example/caf\xe9/商,"a\nb",1\n'
+    if form == "jsonl":
+        row = {"url": "http://a.example/caf\xe9/商", "note": "a\nb", "a": 1}
+        wanted = json.dumps(row) + "\n"
+    assert written == wanted
 
 
 @pytest.mark.parametrize("name", ["u.txt", "u.csv", "u.jsonl"])
