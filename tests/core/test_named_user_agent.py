@@ -187,7 +187,7 @@ def test_group_is_spelt_as_in_the_file(line: bytes, shown: str) -> None:
     ("FeedFetcher-Google", "which ignores robots.txt, so this crawl obeys no rules"),
     ("my bot", 'is read as "my", because a product token has letters, "-" and "_" only'),
     ("Mozilla/5.0 (X11; Linux) Chrome/120.0", "does not name your crawler"),
-    ("123", "does not name your crawler"),
+    ("80legs", 'does not name your crawler (a name begins with a letter, "-" or "_"), so no'),
     ("GPTBot/1.2", "obeys the rules for GPTBot (if you mean that, set GBOT_ROBOTS_USER_AGENTS"),
 )
 def test_user_agent_that_is_no_name_of_ones_own_is_told(user_agent: str, problem: str) -> None:
