@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from scrapy.utils.asyncio import AsyncioLoopingCall, call_later, is_asyncio_available
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from scrapy.utils.reactor import is_reactor_installed
+from scrapy.utils.reactor import is_asyncio_reactor_installed, is_reactor_installed
 from twisted.internet.defer import CancelledError, Deferred, DeferredList
 from twisted.internet.task import LoopingCall, deferLater
 from twisted.python.failure import Failure
@@ -48,14 +48,26 @@ async def pause(secs: float) -> None:
 def looping_call(func: Callable[[], None]) -> LoopingCall | AsyncioLoopingCall:
     """Return an object whose `start(secs)` calls `func` every `secs` seconds, until its `stop`.
 
-    If a reactor is installed, its timers make the calls. With asyncio, the object that Scrapy's
-    `create_looping_call` returns would not use them. The asyncio reactor removes cancelled timers
-    only when one of its timers fires. Scrapy's downloads cancel two timers for each page, and these
-    could otherwise stay in memory for minutes.
+    With asyncio, the calls do not depend on the system's clock. But with a different reactor, they
+    do: if that clock is set back, they stop until it has caught up.
     """
-    if is_reactor_installed():
+    if not is_reactor_installed():
+        return AsyncioLoopingCall(func)
+    if not is_asyncio_reactor_installed():
         return LoopingCall(func)
-    return AsyncioLoopingCall(func)
+
+    # The asyncio reactor removes cancelled timers only when one of its timers fires. Scrapy's
+    # downloads cancel two timers for each page, and these could otherwise stay in memory for
+    # minutes. So an empty timer of the reactor fires after each call.
+    def call() -> None:
+        reactor().callLater(0, _do_nothing)
+        func()
+
+    return AsyncioLoopingCall(call)
+
+
+def _do_nothing() -> None:
+    pass
 
 
 def wake(waiting: Deferred[_T], result: _T) -> None:

@@ -34,7 +34,7 @@ have not changed for years.
 * from misc: build_from_crawler, load_object
 * from project: data_path, get_project_settings, inside_project
 * from python: global_object_name, without_none_values
-* from reactor: is_reactor_installed
+* from reactor: is_asyncio_reactor_installed, is_reactor_installed
 * from response: get_base_url
 * from url: url_is_from_any_domain
 

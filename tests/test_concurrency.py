@@ -9,6 +9,7 @@ from collections.abc import Awaitable
 from typing import Any
 
 import pytest
+from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
@@ -119,8 +120,13 @@ async def test_what_is_woken_does_not_run_in_the_frame_that_wakes_it() -> None:
     assert sorted(outcomes) == ["work 0 done", "work 1 CancelledError"]
 
 
+@pytest.mark.parametrize("is_set_back", [False, True])
 @as_scrapy_runs_it
-async def test_periodic_calls_let_the_reactor_forget_cancelled_timers() -> None:
+async def test_periodic_calls_let_the_reactor_forget_cancelled_timers(
+    is_set_back: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_set_back and not is_asyncio_available():
+        pytest.skip("without asyncio, the calls follow the clock of the system")
     times: list[float] = []
     calls = looping_call(lambda: times.append(time.monotonic()))
     timers = []
@@ -130,6 +136,8 @@ async def test_periodic_calls_let_the_reactor_forget_cancelled_timers() -> None:
         timers.append(weakref.ref(timer))
     del timer
     calls.start(0.01, now=False)
+    if is_set_back:
+        monkeypatch.setattr(reactor(), "seconds", lambda: time.time() - 3600)
     await pause(0.2)
     calls.stop()
     gc.collect()
