@@ -12,7 +12,7 @@ The front works in one of two ways:
 
 1. The room replaces the queue in memory of Scrapy's scheduler. The scheduler puts each request into
    the room after its duplicate filter has accepted the request. Requests leave the room in the
-   order of Scrapy's queue, but only a few in each turn of the event loop (`RoomAsQueue.pop`). The
+   order of Scrapy's queue. Those that have waited leave one by one (`RoomAsQueue.pop`). The
    front works in this way if the crawl has no `JOBDIR`, and if the classes of the scheduler and the
    queue are Scrapy's.
 2. In all other cases, requests stay in the scheduler until the front takes them. If the room has no
@@ -51,7 +51,6 @@ from scrapy.utils.misc import load_object
 from ..engine import (
     count_held,
     downloader_middleware,
-    in_progress,
     memory_queues,
     pull_soon,
     refuse_as_add_on,
@@ -97,9 +96,10 @@ logger = logging.getLogger(__name__)
 class RoomAsQueue:
     """An adapter that lets the room take the place of the memory queue of Scrapy's scheduler.
 
-    Requests leave the room one by one, so that the crawl reads responses in between. If all
-    requests that have waited for a robots.txt left at once, they would fill the downloader, and the
-    crawl would need more processor time.
+    Requests that have waited for a robots.txt leave the room one by one, so that the crawl reads
+    responses in between. If all of them left at once, they would fill the downloader, and while it
+    is full, Scrapy's engine reads `start()` to its end without a break. The crawl would need more
+    processor time and memory.
 
     Args:
         crawler: the crawl.
@@ -116,7 +116,6 @@ class RoomAsQueue:
         self._start_queue = start_queue
         # How many requests may still leave the room in this turn of the event loop.
         self._may_leave = 1
-        self._last: Request | None = None  # The request that left last.
         self._paused_at = 0.0  # When the last pause began (monotonic clock).
 
     def __len__(self) -> int:
@@ -139,15 +138,14 @@ class RoomAsQueue:
     def pop(self) -> Request | None:
         """Return the next request; None if there is none now, or if the queue pauses.
 
-        After a request has left, the queue pauses until the next turn of the event loop, if the
-        request is in progress. If a turn takes long, for example because the spider parses a large
+        The queue pauses after each request while the room drains (`Room.drains`), until the next
+        turn of the event loop. If a turn takes long, for example because the spider parses a large
         page, several requests may leave in the next turn, one for each `PACE_SECS`.
         """
-        if not self._may_leave and self._last in (in_progress(self._crawler) or ()):
+        if not self._may_leave:
             return None
         request = self._room.next()
-        self._last = request
-        if self._may_leave and request is not None and self._room.occupancy.size:
+        if request is not None and self._room.drains:
             self._may_leave -= 1
             if not self._may_leave:
                 self._paused_at = time.monotonic()

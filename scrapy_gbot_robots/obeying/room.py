@@ -121,6 +121,8 @@ class Room:
             only if both use the same slot. If `download_slots.are_apart` is False, the priorities
             of all requests are compared.
         occupancy: how many requests are in the room.
+        drains: whether requests that have waited for their robots.txt are leaving the room. This is
+            True from the answer of a look-up until no request can go on.
         given_back: how many requests the front gave back to the scheduler when the crawl closed.
         ready: the lines from which `next` takes requests, and the requests that were handed out.
         in_place: the requests that wait in the downloader.
@@ -154,6 +156,7 @@ class Room:
         self._sites = Sites()
         self.ready = ReadyLines(crawler, self.download_slots)
         self.occupancy = Occupancy(crawler)
+        self.drains = False
         self.given_back = 0
 
         # `in_place` contains all requests that wait in the downloader. `_held_in_place` contains
@@ -292,6 +295,8 @@ class Room:
         if request is None and self._unused_answers:
             self._unused_answers.clear()
             self._begin_look_ups()
+        if request is None:
+            self.drains = False
         return request
 
     def take_surplus(self, keep: int) -> Iterator[Request]:
@@ -607,6 +612,7 @@ class Room:
         self._take(site, answer)
         self._settle(site)
         self._begin_look_ups()
+        self.drains = True
         pull_soon(self._crawler)
 
     def _take(self, site: Site, answer: CachedAnswer) -> None:

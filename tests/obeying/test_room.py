@@ -632,35 +632,29 @@ def test_slot_with_a_delay_gets_little_ahead(world: World) -> None:
         assert len(pulled) == number
 
 
+def rest_of_turn(world: World) -> int:
+    """Take requests until the scheduler returns none. Return their number."""
+    return len([*iter(world.scheduler.next_request, None)])
+
+
 @table("secs, most", row("short turn", 0.001, 1), row("long turn", 0.1, 5))
 def test_requests_that_waited_leave_in_several_turns(world: World, secs: float, most: int) -> None:
     world.push(*(f"a.x/{number}" for number in range(9)))
     world.end("a.x")
-
-    def rest_of_turn() -> int:
-        taken = 0
-        while (request := world.scheduler.next_request()) is not None:
-            world.in_progress.add(request)
-            taken += 1
-        return taken
-
-    assert rest_of_turn() == 1
+    assert rest_of_turn(world) == 1
     world.now += secs
     world.end_pauses()
-    assert rest_of_turn() == most
+    assert rest_of_turn(world) == most
+    world.end_pauses()
+    assert rest_of_turn(world) == 1
 
 
-def test_request_that_is_not_in_progress_makes_no_pause(world: World) -> None:
-    world.push(*(f"a.x/{number}" for number in range(9)))
+def test_requests_that_need_not_wait_leave_in_one_turn(world: World) -> None:
+    world.push("a.x/0")
     world.end("a.x")
-    assert len([*iter(world.scheduler.next_request, None)]) == 9
-    assert len(world.pauses) == 1
-
-
-def test_last_request_makes_no_pause(world: World) -> None:
-    world.push("a.x/1")
-    world.end("a.x")
-    assert world.scheduler.next_request() is not None
+    assert world.pull() == ["a.x/0"]
+    world.push(*(f"a.x/{number}" for number in range(1, 9)))
+    assert rest_of_turn(world) == 8
     assert not world.pauses
 
 
