@@ -42,7 +42,16 @@ from ..signals import request_forbidden
 from .ahead import PagesAhead
 from .discovery import SitemapDiscovery, add_to_stat
 from .reader import MAX_BYTES, SitemapEntry, SitemapReader, day_of, is_before
-from .urls import FoundSitemap, Skipped, covers, given_in, guesses_of, origins_of, scope_of
+from .urls import (
+    FoundSitemap,
+    Skipped,
+    covers,
+    given_in,
+    guesses_of,
+    is_utf_16,
+    origins_of,
+    scope_of,
+)
 
 # The greatest size of a sitemap that is downloaded, in bytes. It is twice the size that
 # sitemaps.org allows (MAX_BYTES), so that the spider can read the first MAX_BYTES bytes of a file
@@ -139,6 +148,7 @@ class RobotsSitemapSpider(SitemapSpider):
         """Make the spider. Each keyword argument sets the attribute of the same name.
 
         Raises:
+            OSError: the `hosts_file` cannot be read.
             ValueError: no hosts are given, or an argument has a wrong value.
         """
         super().__init__(*args, **kwargs)
@@ -149,6 +159,8 @@ class RobotsSitemapSpider(SitemapSpider):
             )
         if self.hosts_file and not Path(self.hosts_file).is_file():
             raise ValueError(f"hosts_file must be a file, got {str(self.hosts_file)!r}")
+        if self.hosts_file and is_utf_16(self.hosts_file):
+            raise ValueError(f"hosts_file {str(self.hosts_file)!r} is UTF-16; save it as UTF-8")
         if self.sitemap_scope not in {"hosts", "any"}:
             raise ValueError(f"sitemap_scope must be one of hosts, any, got {self.sitemap_scope!r}")
         if self.sitemap_since and day_of(self.sitemap_since) != self.sitemap_since:
@@ -225,12 +237,14 @@ class RobotsSitemapSpider(SitemapSpider):
         number = stats.get("gbot_robots/sitemaps/entries", 0)
         fates = {fate: stats.get(f"gbot_robots/sitemaps/entries/{fate}", 0) for fate in _FATES}
         fates["lost"] = max(0, number - sum(fates.values()))
+        others = {each: stats.get(f"gbot_robots/hosts/{each}", 0) for each in ("denied", "invalid")}
         words = [f", {fates[fate]} {words}" for fate, words in _FATES.items() if fates[fate]]
         self.logger.info(
-            "hosts: %d without a sitemap%s, %d unreachable; sitemaps %d, URLs %d found%s",
+            "hosts: %d without a sitemap%s, %d unreachable%s; sitemaps %d, URLs %d found%s",
             stats.get("gbot_robots/hosts/without", 0),
             self._first_without,
             stats.get("gbot_robots/hosts/unreachable", 0),
+            "".join(f", {number} {outcome}" for outcome, number in others.items() if number),
             stats.get("gbot_robots/sitemaps/read", 0),
             number,
             "".join(words),

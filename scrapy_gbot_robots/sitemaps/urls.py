@@ -11,6 +11,7 @@ of URLs.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -478,6 +479,16 @@ def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iter
     if path:
         with Path(path).open(encoding="utf-8-sig", errors="replace") as lines:
             yield from filter(None, (line.partition("#")[0].strip() for line in lines))
+
+
+def is_utf_16(path: str | Path) -> bool:
+    """Whether the file at `path` begins with a byte order mark of UTF-16.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        return file.read(2) in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}
 
 
 def guesses_of(guess: Any) -> tuple[str, ...]:

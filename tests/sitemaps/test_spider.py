@@ -461,6 +461,23 @@ async def test_last_line_names_what_became_of_each_url(site: Site, other: Site, 
 
 
 @in_reactor
+async def test_last_line_names_hosts_that_are_denied_or_invalid(site: Site, log: Any) -> None:
+    site.pages["/robots.txt"] = Reply(403)
+    settings = {"GBOT_ROBOTS_ACCESS_DENIED": "disallow"}
+    await crawl(Hosts, settings, hosts=[site.url(), "no host", "a b"])
+    (last,) = (message for message in log.messages if message.startswith("hosts: "))
+    assert last.startswith("hosts: 0 without a sitemap, 0 unreachable, 1 denied, 2 invalid; ")
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_list_of_hosts_in_utf_16_is_refused(codec: str, tmp_path: Path) -> None:
+    path = tmp_path / "hosts.txt"
+    path.write_bytes("\ufeffexample.com\n".encode(codec))
+    with pytest.raises(ValueError, match="is UTF-16; save it as UTF-8"):
+        CrawlerRunner().create_crawler(Hosts)._create_spider(hosts_file=str(path))
+
+
+@in_reactor
 async def test_last_line_names_no_numbers_that_are_not_known(site: Site, log: Any) -> None:
     site.pages["/s.xml"] = xml(urlset(site.url("/page")))
     no_stats = {"STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector"}
