@@ -126,7 +126,7 @@ async def test_periodic_calls_let_the_reactor_forget_cancelled_timers(
     is_set_back: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if is_set_back and not is_asyncio_available():
-        pytest.skip("without asyncio, the calls follow the clock of the system")
+        pytest.skip("needs the asyncio reactor")  # Other reactors follow the system's clock.
     times: list[float] = []
     calls = looping_call(lambda: times.append(time.monotonic()))
     timers = []
