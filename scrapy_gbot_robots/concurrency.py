@@ -60,14 +60,10 @@ def looping_call(func: Callable[[], None]) -> LoopingCall | AsyncioLoopingCall:
     # downloads cancel two timers for each page, and these could otherwise stay in memory for
     # minutes. So an empty timer of the reactor fires after each call.
     def call() -> None:
-        reactor().callLater(0, _do_nothing)
+        reactor().callLater(0, lambda: None)
         func()
 
     return AsyncioLoopingCall(call)
-
-
-def _do_nothing() -> None:
-    pass
 
 
 def wake(waiting: Deferred[_T], result: _T) -> None:

@@ -615,7 +615,7 @@ def pages_ahead(crawler: Crawler, request: Request) -> int:
     return int(ahead_of(request))
 
 
-def in_progress(crawler: Crawler) -> Container[object] | None:
+def in_progress(crawler: Crawler) -> Container[Request] | None:
     """Return the set of requests that the engine has taken from the scheduler and not finished yet.
 
     Return None if the engine has no such set.

@@ -234,10 +234,10 @@ class CachedAnswer(Answer):
         return self.outage.failure
 
     @property
-    def was_not_asked(self) -> bool:
-        """Whether the last try failed, and was not made for this answer, but read from the storage.
+    def has_stored_failure(self) -> bool:
+        """Whether the storage contained the failure of the last try.
 
-        An earlier crawl or another process has made it. So the site may be up again by now.
+        An earlier crawl or another process made this try, so the site may be up again by now.
         """
         return self.outage is not None and self.failed_way is None
 

@@ -248,7 +248,7 @@ class CrawlEvents:
             more.append(f"The crawl needs it because {shown(finder)} lists a sitemap there")
         if answer.failure is Failure.DROPPED:
             more.append(_WHAT_TO_DO)
-        if answer.was_not_asked:
+        if answer.has_stored_failure:
             more.append(_STORED)
         if answer.bars_for_now:
             more += self._next_try(answer, request)
@@ -283,9 +283,9 @@ class CrawlEvents:
             yield f"{due}, so its requests wait about {secs:g} s {setting}, and are then forbidden"
         elif is_waited_for:
             yield f"Its requests wait about {secs:g} s for a retry {setting}"
-        elif answer.was_not_asked:
+        elif answer.has_stored_failure:
             yield due
-        if answer.was_not_asked and comes_late:
+        if answer.has_stored_failure and comes_late:
             yield f"To make the next run try at once: scrapy robots cache forget {answer.origin}"
 
     def _send_known(self, robotstxt: RobotsTxt, answer: CachedAnswer, request: Request) -> None:

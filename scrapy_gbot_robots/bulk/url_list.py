@@ -13,6 +13,7 @@ Sources: RFC 4180; https://jsonlines.org.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 from collections.abc import Iterator, Sequence
@@ -30,8 +31,8 @@ MAX_URL = 16_384  # the greatest length of a URL in characters
 
 _BLOCK = 131_072  # the number of bytes that are read at a time
 _MOST_LINE = 2**20  # the greatest length of a line in bytes
-_BOM = b"\xef\xbb\xbf"
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # the byte order marks of UTF-16
+_BOM = codecs.BOM_UTF8
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class UrlList:

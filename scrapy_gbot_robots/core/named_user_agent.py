@@ -126,10 +126,10 @@ def problem_of(user_agent: str) -> str:
     if cut is not None:
         return f'is read as "{cut}", because a product token has letters, "-" and "_" only'
     if not name or is_browser_like(user_agent):
-        begins = ""
+        reason = ""
         if user_agent.lstrip()[:1].isdigit():
-            begins = ' (a name begins with a letter, "-" or "_")'
-        return f"does not name your crawler{begins}, so no robots.txt can address this crawl"
+            reason = ' (a name begins with a letter, "-" or "_")'
+        return f"does not name your crawler{reason}, so no robots.txt can address this crawl"
     if is_known(name):
         return (
             f"names a well-known crawler, so this crawl obeys the rules for {name} "

@@ -12,9 +12,9 @@ The front works in one of two ways:
 
 1. The room replaces the queue in memory of Scrapy's scheduler. The scheduler puts each request into
    the room after its duplicate filter has accepted the request. Requests leave the room in the
-   order of Scrapy's queue. Those that have waited leave one by one (`RoomAsQueue.pop`). The
-   front works in this way if the crawl has no `JOBDIR`, and if the classes of the scheduler and the
-   queue are Scrapy's.
+   order of Scrapy's queue. Those that have waited leave one by one (`RoomAsQueue.pop`). The front
+   works in this way if the crawl has no `JOBDIR`, and if the classes of the scheduler and the queue
+   are Scrapy's.
 2. In all other cases, requests stay in the scheduler until the front takes them. If the room has no
    request for the engine, the front moves requests from the scheduler into the room until one of
    them need not wait, but at most for `PULL_SECS`. It stops when the room holds enough requests
@@ -48,13 +48,7 @@ from scrapy.squeues import FifoMemoryQueue
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.misc import load_object
 
-from ..engine import (
-    count_held,
-    downloader_middleware,
-    memory_queues,
-    pull_soon,
-    refuse_as_add_on,
-)
+from ..engine import count_held, downloader_middleware, memory_queues, pull_soon, refuse_as_add_on
 from ..meta import RETURNED
 from .middleware import GbotRobotsTxtMiddleware
 from .room import Room
@@ -81,7 +75,8 @@ SURPLUS = 3
 # takes no more requests if its requests of late sites reach a limit. The limit is `_most_usable` at
 # first. While a look-up stays late, the limit doubles each time DOUBLE_SECS have passed.
 DOUBLE_SECS = 0.5
-PACE_SECS = 0.02  # See `RoomAsQueue.pop`.
+# If a turn of the event loop takes long, `RoomAsQueue` hands out one request for each PACE_SECS.
+PACE_SECS = 0.02
 PULL_SECS = 0.01  # The front searches at most this long for a request that can go on.
 # If the scheduler fails, the front calls it again after this number of seconds. Scrapy's engine,
 # too, calls the scheduler at least every five seconds.

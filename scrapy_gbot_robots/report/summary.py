@@ -124,7 +124,7 @@ class CrawlCounts:
             cause = answer.outage.cause
             if answer.outage.redirected_to:
                 cause = f"{cause}; redirected to {answer.outage.redirected_to}"
-            if answer.was_not_asked:
+            if answer.has_stored_failure:
                 cause = f"{cause}; {answer.source.value}"
         self.origins[answer.origin] = (state, answer.status, why, instead, cause)
 

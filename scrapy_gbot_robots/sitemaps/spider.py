@@ -237,14 +237,14 @@ class RobotsSitemapSpider(SitemapSpider):
         number = stats.get("gbot_robots/sitemaps/entries", 0)
         fates = {fate: stats.get(f"gbot_robots/sitemaps/entries/{fate}", 0) for fate in _FATES}
         fates["lost"] = max(0, number - sum(fates.values()))
-        others = {each: stats.get(f"gbot_robots/hosts/{each}", 0) for each in ("denied", "invalid")}
+        hosts = {each: stats.get(f"gbot_robots/hosts/{each}", 0) for each in ("denied", "invalid")}
         words = [f", {fates[fate]} {words}" for fate, words in _FATES.items() if fates[fate]]
         self.logger.info(
             "hosts: %d without a sitemap%s, %d unreachable%s; sitemaps %d, URLs %d found%s",
             stats.get("gbot_robots/hosts/without", 0),
             self._first_without,
             stats.get("gbot_robots/hosts/unreachable", 0),
-            "".join(f", {number} {outcome}" for outcome, number in others.items() if number),
+            "".join(f", {hosts[outcome]} {outcome}" for outcome in hosts if hosts[outcome]),
             stats.get("gbot_robots/sitemaps/read", 0),
             number,
             "".join(words),

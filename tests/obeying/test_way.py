@@ -25,7 +25,7 @@ from ..support.web import Site
 
 RULES = b"user-agent: *\ndisallow: /no\nallow: /no/yes\n"
 HOME = str(Path(scrapy_gbot_robots.__file__).parent)
-MOST_CALLS = 121  # of the plugin's functions for a page whose site has no other request
+MOST_CALLS = 120  # of the plugin's functions for a page whose site has no other request
 # Of these, once at `put`, and once in the middleware.
 MOST_OF_ONE = {"origin_of": 1, "is_subject": 2, "user_agent": 3, "good_answer": 2, "is_good": 3}
 
