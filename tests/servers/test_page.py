@@ -72,13 +72,12 @@ SHOWN = {
     "the pages have a login": ["pyftpdlib:S2.28-anonymous-530-and-a-login"],
     "wants TLS (vsftpd": ["vsftpd:S2.28-tls-demanded"],
     "passive mode is off": ["vsftpd:S2.28-no-passive-mode"],
-    "Squid: 407": ["proxy:S2.11-squid-407"],
-    "Squid: an access rule": ["proxy:S2.20-squid-403"],
-    "tinyproxy: a filter": ["proxy:S2.11-tinyproxy-403"],
-    "Squid: a site that refuses connections": ["proxy:S2.20-squid-to-a-dead-port"],
-    "tinyproxy: a site that refuses connections": ["proxy:S2.14-tinyproxy-to-a-dead-port", "proxy:S2.14-privoxy-to-a-dead-port"],
-    "privoxy: an `http:` URL": ["proxy:S2.11-privoxy-no-such-domain"],
-    "answers `CONNECT` with an error": ["proxy:S2.20-squid-connect-403", "proxy:S2.11-squid-connect-407"],
+    "407, because the proxy wants a login": ["proxy:S2.11-squid-407"],
+    "in reply to `CONNECT`": ["proxy:S2.20-squid-connect-403", "proxy:S2.11-squid-connect-407"],
+    "any status with `X-Squid-Error`": ["proxy:S2.20-squid-403", "proxy:S2.20-squid-to-a-dead-port"],
+    "500 or 503 without such a header": ["proxy:S2.14-tinyproxy-to-a-dead-port", "proxy:S2.14-privoxy-to-a-dead-port"],
+    "401, 402, 403 or 451 without such a header": ["proxy:S2.11-tinyproxy-403"],
+    "404 without such a header": ["proxy:S2.11-privoxy-no-such-domain"],
 }  # fmt: skip
 # The table of what breaks off: rows in chunks, and by length.
 BREAKS_OFF = {
