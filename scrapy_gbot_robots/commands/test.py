@@ -16,7 +16,7 @@ from ..core.urls import Origin, shown
 from ..counts import plural
 from .check import Check, show_line
 from .ending import FINE, FOUND, CommandError
-from .inputs import SOURCE, add_shared, is_url, read, versions
+from .inputs import SOURCE, add_shared, fetched, is_url, read, versions_among
 from .output import Terminal
 from .world import RobotsFile, World
 
@@ -73,13 +73,15 @@ def run(options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
             expectation, or the site denies access to its robots.txt and GBOT_ROBOTS_ACCESS_DENIED
             is not set.
     """
-    (robots,) = versions([options.robots], world, err)
+    sites = fetched([options.robots], world, err)
+    for site in sites.values():
+        if site.is_denied:
+            _require_choice(site, world)
+    (robots,) = versions_among([options.robots], sites, world, err)
     expectations = [*_expectations(options.expectations, robots)]
     if not expectations:
         raise CommandError(f"{options.expectations}: it contains no expectation")
     _note_misspelt(expectations, options.expectations, err)
-    if not isinstance(robots, RobotsFile) and robots.is_denied:
-        _require_choice(robots, world)
     robotstxt = world.parse(robots.body)
     failed = 0
     for line, text, url, named, allowed in expectations:

@@ -130,6 +130,7 @@ def test_site_that_denies_access_is_not_tested(files: Path, status: int) -> None
     where = site.url("/robots.txt")
     why = f"the server denies access to it, so nothing was tested: HTTP {status}"
     assert f"test: error: {where}: {why}; " in ended.err
+    assert "everything is allowed" not in ended.err
     assert (chosen.status, chosen.out) == (0, f"{where}: 1 expectation, all met\n")
 
 
