@@ -49,8 +49,8 @@ class Source(Enum):
     """The ways in which a crawl can get an answer."""
 
     FETCHED = "fetched"  # This process has just fetched the robots.txt.
-    # Another process with the same storage has fetched the robots.txt while this process waited.
-    ANOTHER = "fetched by another process"
+    # Another crawl with the same storage has fetched the robots.txt while this crawl waited.
+    ANOTHER = "fetched by another crawl"
     # The storage already contained the robots.txt, so it was not fetched.
     STORED = "from the storage"
     OVERRIDE = "from an override"  # An override of the user replaces the robots.txt.

@@ -95,8 +95,8 @@ _SLOW = (
     "(DOWNLOAD_DELAY). The server has GBOT_ROBOTS_TIMEOUT_SECS to answer"
 )
 _SLOW_ELSEWHERE = (
-    "Another process is downloading it. If that takes longer than twice GBOT_ROBOTS_TIMEOUT_SECS, "
-    "for example because that process was killed, this process downloads it"
+    "Another crawl is downloading it. If that takes longer than twice GBOT_ROBOTS_TIMEOUT_SECS, "
+    "for example because its process was killed, this crawl downloads it"
 )
 
 # A heap of tuples. Each contains the rank or time of a site, a unique number, and the site.

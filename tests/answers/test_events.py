@@ -512,5 +512,5 @@ async def test_slow_robots_txt_that_another_process_downloads_is_told_as_such(
         crawler = await crawl(Pages, in_sqlite(path), urls=[site.url("/1")])
     assert set(pages(crawler).crawled) == {site.url("/1")}
     (text,) = [each for each in caplog.messages if "has not arrived" in each]
-    assert "wait for it: 1. Another process is downloading it" in text
+    assert "wait for it: 1. Another crawl is downloading it" in text
     assert "slow, or" not in text

@@ -291,7 +291,7 @@ async def test_answer_of_another_process_serves_those_that_waited_and_a_lease_is
             assert await together(*waiting) == [True, True]
     assert [fetches(site), fetches(left)] == [0, 1]
     url = site.url("/robots.txt")
-    assert f"{url}: full allow, HTTP 404 (fetched by another process" in caplog.text
+    assert f"{url}: full allow, HTTP 404 (fetched by another crawl" in caplog.text
 
 
 # What is held
