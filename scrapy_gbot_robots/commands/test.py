@@ -6,6 +6,7 @@ expectation that is not met, the output shows the line of the robots.txt that de
 
 from __future__ import annotations
 
+import codecs
 import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
@@ -145,9 +146,13 @@ def _expectations(where: str, robots: RobotsFile | RobotsState) -> Iterator[Expe
     """Yield the expectations in the file `where`, which is "-" for standard input.
 
     Raises:
-        CommandError: a line is not an expectation, or its URL is not for the site of `robots`.
+        CommandError: the file is UTF-16, a line is not an expectation, or its URL is not for the
+            site of `robots`.
     """
-    file = read(where).decode("utf-8-sig", "surrogateescape")
+    content = read(where)
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise CommandError(f"{where}: the file is UTF-16; save it as UTF-8")
+    file = content.decode("utf-8-sig", "surrogateescape")
     for number, raw in enumerate(file.splitlines(), 1):
         text = _COMMENT.sub("", raw).strip()
         try:

@@ -118,6 +118,15 @@ def test_a_line_that_is_no_expectation_is_named(files: Path, text: str, said: st
     assert line.isprintable()
 
 
+@table("charset", "utf-16-le", "utf-16-be")
+def test_expectations_in_utf_16_are_named(files: Path, charset: str) -> None:
+    """Windows PowerShell 5.1 writes UTF-16 into a file after `>`."""
+    (files / "wide.txt").write_bytes("\ufeffallow Googlebot /\n".encode(charset))
+    ended = run("test", "wide.txt", "--robots", "robots.txt", cwd=files)
+    assert ended.status == 2
+    assert "test: error: wide.txt: the file is UTF-16; save it as UTF-8" in ended.err
+
+
 @table("status", 401, 402, 403, 407, 451)
 def test_site_that_denies_access_is_not_tested(files: Path, status: int) -> None:
     """A wrong password must not make a job green."""
