@@ -43,7 +43,10 @@ CLUSTER = (
     "This Redis is a node of a cluster. Use GBOT_ROBOTS_REDIS_CLIENT to make a client of the whole "
     f"cluster, see {_PAGE}#sentinels-and-clusters"
 )
-CLUSTER_DOWN = f"Check that all nodes of the cluster run. {CLUSTER}"
+CLUSTER_DOWN = (
+    "Check that all nodes of the cluster run. If GBOT_ROBOTS_REDIS_URL names one of them, use "
+    f"GBOT_ROBOTS_REDIS_CLIENT instead, see {_PAGE}#sentinels-and-clusters"
+)
 DATABASE = (
     f"Put the number of a database that this Redis has into {_SETTINGS}. If it is a node of a "
     f"cluster, see {_PAGE}#sentinels-and-clusters"
