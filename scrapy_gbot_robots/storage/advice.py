@@ -44,8 +44,9 @@ CLUSTER = (
     f"cluster, see {_PAGE}#sentinels-and-clusters"
 )
 CLUSTER_DOWN = (
-    "Check that all nodes of the cluster run. If GBOT_ROBOTS_REDIS_URL names one of them, use "
-    f"GBOT_ROBOTS_REDIS_CLIENT instead, see {_PAGE}#sentinels-and-clusters"
+    "Check that all nodes of the cluster run, and that the plugin's user of Redis has the rights "
+    "for a cluster. If GBOT_ROBOTS_REDIS_URL names one of the nodes, use GBOT_ROBOTS_REDIS_CLIENT "
+    f"instead: {_PAGE}#sentinels-and-clusters"
 )
 DATABASE = (
     f"Put the number of a database that this Redis has into {_SETTINGS}. If it is a node of a "
@@ -111,15 +112,25 @@ _KINDS = (
         "wrongpass",
         "authentication required",
     ),
-    _kind("NoPermissionError", RIGHTS, "noperm", "has no permissions", "can't access at least"),
+    _kind(
+        "NoPermissionError",
+        RIGHTS,
+        "noperm",
+        "has no permissions",
+        "can't access at least",
+        "can't run this command",
+    ),
     _kind("OutOfMemoryError", MEMORY, "maxmemory", "oom command"),
     _kind("ReadOnlyError", REPLICA, "read only replica", "readonly "),
     _kind("MasterDownError", REPLICA, "masterdown"),
+    _kind(
+        "ClusterDownError SlotNotCoveredError RedisClusterException",
+        CLUSTER_DOWN,
+        "clusterdown",
+        "cluster mode is not enabled",
+    ),
     _kind("MovedError AskError TryAgainError", CLUSTER, "moved ", "cluster mode"),
     _kind("ClusterCrossSlotError", CLUSTER, "crossslot", "hash to the same slot"),
-    _kind(
-        "ClusterDownError SlotNotCoveredError RedisClusterException", CLUSTER_DOWN, "clusterdown"
-    ),
     _kind("", DATABASE, "db index"),
     _kind("", DISK, "misconf"),
     _kind("BusyLoadingError", LOADING, "loading the dataset"),

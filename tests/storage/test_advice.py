@@ -268,6 +268,8 @@ class AskError(Exception):
     (ValueError("CROSSSLOT Keys in request don't hash to the same slot"), advice.CLUSTER),
     (ValueError("SELECT is not allowed in cluster mode"), advice.CLUSTER),
     (ValueError("MOVED 11216 127.0.0.1:7001"), advice.CLUSTER),
+    (ValueError("Cluster mode is not enabled on this node"), advice.CLUSTER_DOWN),
+    (ValueError("Error running script: The user can't run this command or"), advice.RIGHTS),
     (ValueError("MISCONF Redis is configured to save RDB snapshots, but"), advice.DISK),
     (ValueError("Error 1 connecting to a: [SSL: WRONG_VERSION_NUMBER] wrong"), advice.TLS),
     (ValueError("Redis is loading the dataset in memory"), advice.LOADING),
