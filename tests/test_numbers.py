@@ -40,7 +40,7 @@ NUMBERS = [
     ("semantics", "up to {} waiting requests of the host, but only after", patience.GIVEN_UP),
     ("troubleshooting", "if more than {} of the site's requests wait", patience.GIVEN_UP),
     ("troubleshooting", "up to {} minutes if more than", patience.DEAD_AFTER),
-    ("how-to", "After five minutes ({} times the wait)", patience.DEAD_AFTER),
+    ("how-to", "five minutes ({} times `GBOT_ROBOTS_UNREACHABLE_WAIT_SECS`)", patience.DEAD_AFTER),
     ("semantics", "up to {} waits (5 minutes)", patience.DEAD_AFTER),
     ("semantics", "requests wait only for {} tries", outages.GONE_AFTER),
     ("waiting", "it holds more, at most {} requests", front.MOST_HELD),
@@ -56,7 +56,7 @@ NUMBERS = [
     ("sitemaps", "It keeps {} MiB of URLs", discovery._MOST_CHARS >> 20),
     ("sitemaps", "up to a {} hosts", spider._MOST_ASKED),
     ("sitemaps", "at most {} may be above a sitemap", urls.MOST_LEVELS),
-    ("stats", "WARNING, {} times in a crawl | a robots.txt becomes", fetcher.MOST_WARNED),
+    ("stats", "WARNING, at most {} times | a robots.txt becomes", fetcher.MOST_WARNED),
 ]
 
 
