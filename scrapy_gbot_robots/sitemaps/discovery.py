@@ -202,14 +202,19 @@ class SitemapFeed:
         The requests are scheduled only if the spider needs the sitemaps of this robots.txt
         (`_is_for_the_spider`), and the plugin schedules sitemaps in this crawl (`is_open`). If the
         spider needs the sitemaps, but `is_open` is False, the stat `not_fed` counts the sitemaps,
-        except those in `sitemap_urls`, which the spider itself requests.
+        except those in `sitemap_urls`, which the spider itself requests. If neither the plugin nor
+        the spider reads the sitemaps because of their origin, `skipped/origin` counts them.
         """
         is_for_the_spider = self._is_for_the_spider(origin, request)
         is_fed = is_for_the_spider and self.is_open
         new = await self.take(origin, robotstxt, is_fed=is_fed)
-        if is_for_the_spider and not is_fed:
+        if is_fed:
+            return
+        if is_for_the_spider:
             others = [sitemap for sitemap in new if sitemap.url not in self._spider.sitemap_urls]
             add_to_stat(self._crawler, "not_fed", len(others))
+        elif self.may_feed and self.is_open and not self._is_read_by_it(origin, request):
+            add_to_stat(self._crawler, "skipped/origin", len(new))
 
     def spider_closed(self, reason: str) -> None:
         """Log advice if the crawl has found no sitemap and has requested no page.
@@ -239,18 +244,22 @@ class SitemapFeed:
             origin: the origin of the robots.txt.
             request: the request that needed the robots.txt.
         """
-        if not self.may_feed or origin in self._named:
+        if not self.may_feed or self._is_read_by_it(origin, request):
             return False
         source = request.meta.get(SITEMAP)
-        is_read_by_it = source is None and reads_sitemap(self._crawler, request)
-        if is_read_by_it and origin_of_robots_txt(request.url) == origin:
-            return False
         domains = allowed_domains_of(self._spider)
         if domains:
             return f".{origin.host}".endswith(tuple(f".{domain}" for domain in domains))
         if source is None or source.get("robotstxt") == origin.robots_url:
             return True
         return origin in self.home
+
+    def _is_read_by_it(self, origin: Origin, request: Request) -> bool:
+        """Whether the spider's own code reads the robots.txt of `origin`, and with it `request`."""
+        if origin in self._named:
+            return True
+        is_its_own = SITEMAP not in request.meta and reads_sitemap(self._crawler, request)
+        return is_its_own and origin_of_robots_txt(request.url) == origin
 
     async def take(
         self, origin: Origin, robotstxt: RobotsTxt, *, is_fed: bool

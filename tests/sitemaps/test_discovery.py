@@ -38,6 +38,7 @@ async def test_sitemap_spider_is_fed_what_robots_txt_files_list() -> None:
             "found": 10,  # 7 of news, 2 of shop, 1 of cdn, which is not fed
             "fed": 9,  # one of them twice: shop shares it with news
             "duplicate": 1,  # within news
+            "skipped/origin": 1,  # the one of cdn, of which only a listed sitemap was requested
             "skipped/malformed": 2,
             "skipped/scheme": 3,  # two lines, and a sitemap that an index lists
             "entries/scheme": 1,  # a page that a sitemap lists
