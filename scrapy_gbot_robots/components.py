@@ -1,4 +1,4 @@
-"""The classes that the add-on puts into a project's settings.
+"""Classes that the add-on puts into a project's settings, and that have no other public module.
 
 A project that does not use the add-on names these classes in its settings (docs/settings.md shows
 how). A project that uses the add-on needs their paths only to change the position of a class, or to

@@ -1,7 +1,8 @@
 """Access to the parts of Scrapy's engine that are private or may change.
 
-A *part* is an attribute or a method of Scrapy, for example `engine._slot`. `PARTS` lists all parts
+A *part* is an attribute or a method of Scrapy, for example `engine._slot`. `PARTS` lists the parts
 that this plugin uses. For each part, it describes what happens to a crawl if the part is missing.
+`Request._headers` is not in `PARTS`: without it, only `user_agent_of` becomes slower.
 If a new version of Scrapy changes a part, usually only this module has to change. There are two
 exceptions: obeying/front.py replaces the `mqs` of a scheduler and counts its requests, and
 obeying/crawl_delay.py sets the `delay` and the `jitter` of a download slot.
@@ -168,10 +169,19 @@ _ONE_SLOT = "requests go to the downloader even if their host is busy"
 _TAKES_PLACES = "robots.txt requests count against CONCURRENT_REQUESTS"
 _ONE_BY_ONE = "requests that wait for their robots.txt are taken from the scheduler one by one"
 _NOT_FED = "the sitemaps that robots.txt files list are not crawled"
+_READS_ON = "RobotsSitemapSpider reads sitemaps on while responses fill the memory"
 _AFTER_MIDDLEWARES = "a robots.txt is read as the downloader middlewares have changed it"
 
 PARTS = (
-    *_parts("engine", "scrapy.core.engine.ExecutionEngine", _slot=_LATER, downloader=_ONE_SLOT),
+    *_parts(
+        "engine",
+        "scrapy.core.engine.ExecutionEngine",
+        _slot=_LATER,
+        downloader=_ONE_SLOT,
+        scraper=_READS_ON,
+    ),
+    *_parts("engine.scraper", "scrapy.core.scraper.Scraper", slot=_READS_ON),
+    *_parts("engine.scraper.slot", "scrapy.core.scraper.Slot", needs_backout=_READS_ON),
     *_parts(
         "engine._slot",
         "scrapy.core.engine._Slot",
@@ -187,7 +197,7 @@ PARTS = (
         get_slot_key=_ONE_SLOT,
         _get_slot=_ONE_SLOT,
         active="requests that wait in the downloader count against CONCURRENT_REQUESTS",
-        middleware="requests do not wait for their robots.txt before the scheduler",
+        middleware="requests wait for their robots.txt in the downloader, not in the scheduler",
         handlers=_AFTER_MIDDLEWARES,
         _enqueue_request=_TAKES_PLACES,
         fetch=_TAKES_PLACES,
@@ -204,7 +214,7 @@ PARTS = (
     *_parts(
         "engine.downloader.middleware",
         "scrapy.core.downloader.middleware.DownloaderMiddlewareManager",
-        middlewares="requests do not wait for their robots.txt before the scheduler",
+        middlewares="requests wait for their robots.txt in the downloader, not in the scheduler",
         download_async=_TAKES_PLACES,
     ),
     *_parts(
@@ -473,7 +483,7 @@ class DownloadSlots:
         return slot
 
     def make(self, key: str, request: Request) -> None:
-        """Create the download slot of `request`, with the key `key`, if it does not exist yet."""
+        """Create the download slot of `request`, unless a slot with the key `key` exists."""
         downloader = self._downloader()
         if isinstance(downloader, Downloader) and key not in self.by_key:
             getattr(downloader, "_get_slot", _do_nothing)(request)
@@ -600,7 +610,8 @@ def is_backed_out(crawler: Crawler) -> bool:
     The limit is the setting SCRAPER_SLOT_MAX_ACTIVE_SIZE.
     """
     slot = getattr(getattr(crawler.engine, "scraper", None), "slot", None)
-    return slot is not None and slot.needs_backout()
+    needs_backout = getattr(slot, "needs_backout", None)
+    return needs_backout is not None and needs_backout()
 
 
 def pages_ahead(crawler: Crawler, request: Request) -> int:

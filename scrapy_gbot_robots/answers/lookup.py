@@ -16,8 +16,8 @@ A *lease* in the storage is the right to fetch the robots.txt of one origin. It 
 fetches by several processes, but not all of them, because a lease can run out during a fetch. A
 double fetch does no harm, because the later entry replaces the earlier one.
 
-Warning: a look-up must finish even if it is cancelled or fails, because nothing else wakes the
-waiting requests. It must not await signal handlers. A handler may request a page of the same
+Warning: a look-up must finish even if it fails, because nothing else wakes the waiting requests
+before the crawl closes. It must not await signal handlers. A handler may request a page of the same
 origin, and the request for that page would wait for this look-up.
 """
 
@@ -84,7 +84,8 @@ class PendingLookup:
     # waits for the answer, because the look-up only refreshes an answer that can still be used.
     then: Callable[[CachedAnswer | None], object] | None = None
     answer: CachedAnswer | None = None  # None until the look-up ends, or if it is cancelled
-    # Whether this look-up waits because another process is fetching the robots.txt.
+    # Whether another process is fetching the robots.txt, as far as this look-up knows. It is also
+    # True for a moment after the storage had a good entry.
     is_fetched_elsewhere: bool = False
 
 

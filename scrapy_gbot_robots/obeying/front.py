@@ -13,8 +13,8 @@ The front works in one of two ways:
 1. The room replaces the queue in memory of Scrapy's scheduler. The scheduler puts each request into
    the room after its duplicate filter has accepted the request. Requests leave the room in the
    order of Scrapy's queue. Those that have waited leave one by one (`RoomAsQueue.pop`). The front
-   works in this way if the crawl has no `JOBDIR`, and if the classes of the scheduler and the queue
-   are Scrapy's.
+   works in this way if the crawl has no `JOBDIR`, the classes of the queue are Scrapy's, and the
+   scheduler is Scrapy's or a subclass that keeps `next_request`.
 2. In all other cases, requests stay in the scheduler until the front takes them. If the room has no
    request for the engine, the front moves requests from the scheduler into the room until one of
    them need not wait, but at most for `PULL_SECS`. It stops when the room holds enough requests
@@ -440,9 +440,8 @@ class Front:
     def _give_back(self, request: Request) -> bool:
         """Mark `request`, and give it back to the user's scheduler; return whether that worked.
 
-        The function `returned` sets the mark. While a request has the mark, the middleware does not
-        send it back to wait again. The mark is removed when the front takes the request again, or
-        if the scheduler fails. After that, the middleware may send the request back once more.
+        The function `returned` sets the mark, with which the request passes the duplicate filter.
+        The mark is removed when the front takes the request again, or if the scheduler fails.
         """
         try:
             self._theirs.enqueue_request(returned(request))

@@ -86,7 +86,8 @@ LOOK_SECS = 0.1  # The clock of the room ticks at this interval.
 SERVED_SECS = 600.0
 FEWEST_AT_A_TIME = 16  # At least this many look-ups may run at the same time.
 SLOW_SECS = 4.0  # If a look-up has been late for longer than this, the log names its robots.txt.
-# A look-up that takes longer than this is late. Late look-ups do not delay other look-ups.
+# A look-up that takes longer than this is late. Late look-ups do not delay other look-ups, except
+# that they count against `MOST_UNDER_WAY`.
 LATE_SECS = 1.0
 
 # The reasons in the log why a robots.txt is slow.
@@ -362,7 +363,8 @@ class Room:
     def _place(self, line: SiteLine) -> None:
         """Make `line` ready if its first request may go on; otherwise let it wait at its site.
 
-        Call this if the first request is a new one, or if it may not go on any more.
+        A line that is ready stays ready. Call this if the first request is a new one, or if it may
+        not go on any more.
         """
         site = line.site
         if line.turn or self._may_go(line):

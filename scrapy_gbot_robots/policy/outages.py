@@ -228,7 +228,7 @@ class Decision:
 
     state: State
     why: str
-    temporary: bool  # Whether the robots.txt is unreachable, or was not fetched yet.
+    temporary: bool  # Whether the robots.txt is unreachable, or could not be looked up.
     refresh_at: float  # From this time on, the crawl fetches the robots.txt in the background.
     ask_at: float  # From this time on, requests wait until the robots.txt has been fetched.
     copy: Copy | None = None  # The copy on which the state is based; None if there is none.
