@@ -361,6 +361,6 @@ def test_texts_that_the_page_of_fleets_tells_to_look_for_are_in_the_warnings() -
     rows = text_of("docs/fleets.md").partition("| in the WARNING |")[2].partition("\n\n")[0]
     quoted = re.findall(r"\| `([^`]+)` \|$", rows, re.MULTILINE)
     told = [advice.LOGIN, advice.RIGHTS, advice.MEMORY, advice.REPLICA, advice.CLUSTER]
-    told += [advice.COMMANDS, advice.NO_ANSWER]
+    told += [advice.COMMANDS, advice.NO_ANSWER, advice.NO_CONNECTION]
     assert len(quoted) == len(told)
     assert [text for quote, text in zip(quoted, told, strict=True) if quote not in text] == []
