@@ -37,7 +37,7 @@ NUMBERS = [
     ("lint", "The line is longer than {} bytes", lines.MAX_LINE_BYTES),
     ("semantics", "its first {} bytes decide", lines.MAX_BYTES),
     ("preferences", "within its first {} KiB", tags.MOST_HEAD_BYTES >> 10),
-    ("semantics", "up to {} waiting requests of the host, when a try", patience.GIVEN_UP),
+    ("semantics", "up to {} waiting requests of the host, once", patience.GIVEN_UP),
     ("troubleshooting", "if more than {} of the site's requests wait", patience.GIVEN_UP),
     ("troubleshooting", "up to {} minutes if more than", patience.DEAD_AFTER),
     ("how-to", "five minutes ({} times `GBOT_ROBOTS_UNREACHABLE_WAIT_SECS`)", patience.DEAD_AFTER),

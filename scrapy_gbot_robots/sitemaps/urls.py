@@ -45,7 +45,7 @@ RULES = {
     "not_fed": "GBOT_ROBOTS_SITEMAPS, since the spider finds its pages in another way",
     "capped": "GBOT_ROBOTS_MAX_SITEMAPS",
     "skipped/host": "GBOT_ROBOTS_SITEMAPS_HOSTS",
-    "skipped/origin": "the host of their robots.txt, which the spider does not crawl",
+    "skipped/origin": "the rules for robots.txt files of other hosts",
     "skipped/private": "GBOT_ROBOTS_DENY_PRIVATE",
     "skipped/loopback": "the rule that only local files may list URLs on this machine",
     "skipped/follow": "the spider's sitemap_follow",
