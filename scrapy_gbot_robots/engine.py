@@ -124,8 +124,8 @@ _OF_A_SLOT = ("active", "queue", "delay", "concurrency")
 _PRIORITY_QUEUES = (DownloaderAwarePriorityQueue, ScrapyPriorityQueue)
 _MEMORY_QUEUES = (FifoMemoryQueue, LifoMemoryQueue)
 
-# If downloader middlewares retry a robots.txt request or replace it by a new request, it is sent at
-# most this many times in total.
+# How often a robots.txt request is sent at most, including the requests by which downloader
+# middlewares retry or replace it.
 _MOST_SENT = 25
 
 _RECEIVED = (signals.headers_received, signals.bytes_received)

@@ -215,7 +215,7 @@ class Lookup:
         return way_of(request, self._settings.meta_keys)
 
     def need(self, origin: Origin, user_agent: UserAgent) -> None:
-        """Make a running look-up of `origin` read the rules for `user_agent`, too."""
+        """If a look-up of `origin` is running, let it read the rules for `user_agent` as well."""
         pending = self._pending.get(origin)
         if pending is not None:
             pending.user_agents = with_needed(pending.user_agents, user_agent)

@@ -35,7 +35,7 @@ _OWN_NAMES = ("ROBOTSTXT_USER_AGENT", "USER_AGENT")
 class RobotsFile:
     """A robots.txt in a file.
 
-    URLs are always judged by the rules in the file. In contrast, a whole site may be allowed or
+    The rules in the file always judge the URLs. A site is different: all its URLs may be allowed or
     disallowed without rules, for example if its server has no robots.txt.
 
     Args:

@@ -91,8 +91,8 @@ _ADDRESS = re.compile(r"(?<!\s)\s+\+?(?:https?://|www\.)\S*\Z", re.IGNORECASE)
 # an e-mail address, the name of the header itself, or one of the letters "U", "I" and "N", with
 # which old browsers reported the strength of their encryption.
 _NO_NAME = re.compile(r"[UIN]?\Z|\+|\S*(?:://|@)|user-agent:", re.IGNORECASE)
-# This matches a plus sign that means a space. In "++https://example.com", the second plus sign is
-# part of the text, so the group of the expression keeps it.
+# This matches a plus sign that means a space. In "++https://example.com", only the first one
+# means a space. The second is part of the text, so the capturing group includes it.
 _PLUS = re.compile(r"\+(\+?)")
 BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 _BOT_WORDS = re.compile("bot|crawl|spider|google", re.IGNORECASE)

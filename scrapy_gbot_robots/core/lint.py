@@ -459,10 +459,10 @@ def _index_of(rules: Iterable[Rule]) -> Index:
 
 
 def _on_rules(rules: Iterable[Rule], whom: str, index: Index) -> Iterator[Finding]:
-    """Find duplicate rules, and rules that never decide.
+    """Find duplicate rules, and rules that never have an effect.
 
-    For example, an allow rule never decides if a disallow rule matches all paths that the allow
-    rule matches, and has precedence (RFC 9309 2.2.2). `whom` contains the names of the user agents,
+    For example, an allow rule has no effect if a disallow rule with precedence matches all paths
+    that the allow rule matches (RFC 9309 2.2.2). `whom` contains the names of the user agents,
     for the text of the finding.
     """
     first: dict[tuple[bool, str], int] = {}

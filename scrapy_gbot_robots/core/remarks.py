@@ -45,9 +45,9 @@ ERROR = "error"
 # At the level WARNING, the line works for Google but may fail for other crawlers, or it does less
 # than its author expects.
 WARNING = "warning"
-# At the level NOTE, the line may be correct, but its author should know about it.
+# NOTE: the line may be correct, but it has an effect that its author should know.
 NOTE = "note"
-LEVELS = (ERROR, WARNING, NOTE)  # The level with the greatest harm comes first.
+LEVELS = (ERROR, WARNING, NOTE)  # The most severe level comes first.
 
 
 class FindingKind(NamedTuple):

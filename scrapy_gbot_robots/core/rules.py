@@ -291,9 +291,9 @@ class Rules:
 
 
 def weight_of(rules: Rules) -> int:
-    """Return the greatest number of bytes of memory that `rules` and their index take.
+    """Return an upper bound, in bytes, for the memory that `rules` and their index can take.
 
-    The result is an estimate from measurements. A crawl uses it to limit the memory of its cache.
+    The bound is estimated from measurements. A crawl uses it to limit the memory of its cache.
     """
     weight = 0
     for patterns in (rules._allows, rules._disallows):  # noqa: SLF001
@@ -360,7 +360,7 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
 
 
 def _quick_chars(rules: Rules) -> tuple[Index | None, float]:
-    """Return the current index, and how many characters a URL may have to be judged fast by it.
+    """Return the current index, and the length in characters of the longest URL that is fast.
 
     For a longer URL, `takes_long` is True. The number is negative if even the shortest URL may take
     long. If the rules get another index, the number must be computed again.

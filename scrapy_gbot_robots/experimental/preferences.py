@@ -1,4 +1,4 @@
-"""Compares the preferences of sites about the use of their content with the purposes of a crawl.
+"""Compares what a crawl uses pages for with what sites prefer about the use of their content.
 
 A site states its preferences in the fields Content-Usage and Content-Signal, which two drafts
 define. The fields may be lines of its robots.txt or headers of a page. A header applies only to its

@@ -555,7 +555,7 @@ class Exchange:
         If a download handler has received the response over HTTP/1.1, the result is False, because
         the handler compares the length of the body with the Content-Length. Over HTTP/2, the
         library h2 does not compare them if no DATA frame arrives (RFC 9113 8.1.1). A response that
-        a middleware has made, for example from a cache, may have come over HTTP/2.
+        a middleware supplies, for example from a cache, may have come over HTTP/2 earlier.
         """
         if response.body or self.stopped or response.status in _WITHOUT_BODY:
             return False

@@ -134,8 +134,9 @@ class RoomAsQueue:
         """Return the next request; None if there is none now, or if the queue pauses.
 
         The queue pauses after each request while the room drains (`Room.drains`), until the next
-        turn of the event loop. If a turn takes long, for example because the spider parses a large
-        page, several requests may leave in the next turn, one for each `PACE_SECS`.
+        turn of the event loop. If a turn takes a long time, for example because the spider parses a
+        large page, several requests may leave in the next turn: one for every `PACE_SECS` seconds
+        that have passed.
         """
         if not self._may_leave:
             return None

@@ -161,10 +161,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         user_agent = self.identity.user_agent(request)
         # Take the answer in memory. It may be newer than the answer that the room handed out.
         answer = self._lookup.take_answer(origin, user_agent, request)
-        # If memory has no answer, or one that forbids everything for now, use the answer with which
-        # the room handed out the request. If the room handed it out without an answer for its
-        # origin, send the request back to wait, but only once. Otherwise let it wait here
-        # (`Waiter`).
+        # If memory has no answer, or one that forbids everything for now, use the answer that the
+        # room gave to the request. If the room gave none for this origin, send the request back to
+        # wait. If it has been sent back before, let it wait here (`Waiter`).
         if answer is None or answer.bars_for_now:
             if handed is not None and handed.goes_back(origin):
                 return returned(request)
@@ -443,8 +442,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _proof_of_other_url(self, request: Request, response: Response) -> dict[str, Any] | None:
         """Return the provenance of a response whose URL is not the URL of its request.
 
-        Return None unless an answer in memory allows the URL of the response, and gives its verdict
-        in a short time.
+        Return None unless an answer in memory allows the URL of the response, and its rules can
+        judge this URL quickly.
 
         Raises:
             ForbiddenByRobotsTxt: the robots.txt refuses a purpose in GBOT_ROBOTS_PURPOSES, and

@@ -119,7 +119,7 @@ class Patience:
         self._portions[answer.origin].left -= 1
 
     def is_first_wait(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether all requests of the origin still wait, because none may be forbidden yet.
+        """Whether it is too early to forbid any request of the origin, so that all of them wait.
 
         When the first wait is over, `gives_up` decides which requests are forbidden.
         """

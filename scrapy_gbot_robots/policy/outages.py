@@ -43,8 +43,8 @@ _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"))
 KEEP_DAYS = 100
 
 _SKEW = 5.0  # The clocks of processes that share a storage may differ by this many seconds.
-# The shortest max-age in seconds. It replaces a shorter max-age in a header, which could cause a
-# fetch of the robots.txt for each request.
+# The minimum max-age in seconds. A lower value in a header is raised to this one. Otherwise the
+# robots.txt might be fetched again for each request.
 _MIN_AGE = MINUTE
 # The wait after the first failure, in seconds. Each further failure doubles the wait, until it is
 # the longest wait for this kind of failure.

@@ -391,7 +391,7 @@ class SitemapReader:
         Also set `is_sitemap`, and add the number of mistakes in the entry to `broken`.
         """
         self._barren = 0
-        if entry.kind != "entry":  # An <entry> is an entry of Atom, which may have several links.
+        if entry.kind != "entry":  # In Atom, an <entry> may have several links.
             self.broken += entry.surplus
         if not entry.values.get("loc"):
             if not entry.permalink:
