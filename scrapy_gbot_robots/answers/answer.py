@@ -262,7 +262,7 @@ class CachedAnswer(Answer):
         return agreed(url, self.verdict(url, user_agent), rules, override)
 
     def preferences_if_allowed(self, url: str, user_agent: UserAgent) -> Preferences:
-        """Return the preferences of the site for `url`, which the robots.txt or an override allows.
+        """Return the site's preferences for `url`, if the robots.txt or an override allows `url`.
 
         If the robots.txt disallows `url`, `preferences` returns none.
         """

@@ -23,7 +23,7 @@ _TITLES = ("crawler", "operator", "purpose", "may fetch it", "by")
 _DOUBTS = {
     True: "",
     False: ", but it may ignore that",
-    None: ", if it obeys (its operator does not state it)",
+    None: ", if it obeys (its operator does not say)",
 }
 _ANSWERS = {True: ("yes", "good"), False: ("no", "bad")}
 

@@ -101,7 +101,7 @@ _CRAWLERS = {
         "LinkedInBot": "LinkedIn",
     },
 }
-# The pages of operators about their crawlers, and the day or month of reading each page. For an
+# The operators' pages about their crawlers, and the day or month when each page was read. For an
 # operator that is missing here, no page is known.
 _PAGES = {
     "Google": ("https://developers.google.com/crawling/docs/crawlers-fetchers", "2026-09"),

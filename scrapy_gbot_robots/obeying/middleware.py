@@ -252,7 +252,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         answer: CachedAnswer,
         user_agent: UserAgent,
     ) -> None:
-        """Let `request` go on, or forbid it, by a verdict and the preferences of the site.
+        """Let `request` go on or forbid it, depending on the verdict and the site's preferences.
 
         If an override has decided, count it in the stats. If the request goes on, apply the
         crawl-delay of the robots.txt and store the provenance in the meta, each only if its setting

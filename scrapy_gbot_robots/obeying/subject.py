@@ -82,7 +82,7 @@ _origin_of_beginning = lru_cache(maxsize=1_000)(_origin_of)
 def is_unchecked_sitemap(request: Request) -> bool:
     """Whether `request` is for a sitemap file whose URL still has to be checked.
 
-    A crawl must not request some sitemap files, for example on private hosts. Before the URL is
+    Some sitemap files must not be requested, for example those on private hosts. Before the URL is
     checked, the request must not cause a fetch of a robots.txt. So the room hands it out at once,
     and the middlewares of `sitemaps` check its URL. After that, `GbotRobotsTxtMiddleware`
     sends it back to wait if its robots.txt is not known. Most sitemap files are checked when they

@@ -234,7 +234,7 @@ def _place(key: str) -> str:
     key "127.1" names the host "127.0.0.1".
 
     Raises:
-        ValueError: the host in the key is not the host of any URL, or the key contains more than a
+        ValueError: the host in the key is not valid in a URL, or the key contains more than a
             scheme, a host and a port.
     """
     with suppress(ValueError, OSError):

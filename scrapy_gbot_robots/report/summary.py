@@ -153,7 +153,7 @@ class CrawlCounts:
             self.rules.add(ForbiddingRule(origin, rule, verdict.group), example)
 
     def count_left(self) -> None:
-        """Count the requests that waited for a robots.txt, or went back, when the crawl closed.
+        """Count the requests that were waiting for a robots.txt at the end, or were given back.
 
         The stats with these numbers are not read, because a STATS_CLASS may keep no stats.
         """

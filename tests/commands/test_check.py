@@ -595,7 +595,7 @@ def test_each_crawler_of_the_list_has_a_date_and_all_that_obey_a_source() -> Non
 def test_crawler_of_which_nothing_says_that_it_obeys_is_marked(home: Path) -> None:
     (home / "robots.txt").write_text("User-agent: Bytespider\nDisallow: /\n")
     (row,) = (line for line in asked("/", home) if line.startswith("Bytespider "))
-    assert re.split("  +", row)[3] == "no, if it obeys (its operator does not state it)"
+    assert re.split("  +", row)[3] == "no, if it obeys (its operator does not say)"
 
 
 def test_each_crawler_stands_once_in_the_list() -> None:
