@@ -73,7 +73,8 @@ LOOK_AHEAD = 20
 SURPLUS = 3
 # A site is late if the look-up of its robots.txt has been running for more than a second. The front
 # takes no more requests once the number of its requests for late sites reaches a limit. The limit
-# is `_most_usable` at first. While a look-up stays late, the limit doubles each time DOUBLE_SECS have passed.
+# is `_most_usable` at first. While a look-up stays late, the limit doubles each time DOUBLE_SECS
+# have passed.
 DOUBLE_SECS = 0.5
 # If a turn of the event loop takes long, `RoomAsQueue` hands out one request for each PACE_SECS.
 PACE_SECS = 0.02
