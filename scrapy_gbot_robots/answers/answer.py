@@ -37,8 +37,8 @@ MOST_BYTES = 128 * 2**20  # The cached answers together take at most this many b
 BROKEN_SECS = 60
 
 _FEW_USER_AGENTS = 16
-# The greatest `weight` in bytes of an answer with rules for more than `_FEW_USER_AGENTS` user
-# agents. If the weight is greater, the answer drops the rules that were added first.
+# If an answer has rules for more than `_FEW_USER_AGENTS` user agents, and its `weight` is greater
+# than this number of bytes, the rules that were added first are dropped.
 _BYTES_OF_MANY = 2**20
 _CLOCK_SKEW_SECS = 5.0  # An answer stays valid if the clock is set back by at most this time.
 # The memory in bytes that the cache needs for an answer without rules. The number was measured.
@@ -67,7 +67,7 @@ class Answer:
 
     Attributes:
         origin: the origin.
-        state: full allow, full disallow, or the rules decide.
+        state: full allow, full disallow, or rules.
         status: the status code of the last fetch; None if no response came, or if the file was not
             fetched yet.
         fetched_at: the time at which the server sent the response on which the answer is based, in
@@ -264,7 +264,8 @@ class CachedAnswer(Answer):
     def preferences_if_allowed(self, url: str, user_agent: UserAgent) -> Preferences:
         """Return the site's preferences for `url`, if the robots.txt or an override allows `url`.
 
-        If the robots.txt disallows `url`, `preferences` returns none.
+        The method `preferences` is different. It returns no preferences if the robots.txt disallows
+        `url`.
         """
         if self.state is not State.RULES:
             return NOTHING_SAID
@@ -273,7 +274,8 @@ class CachedAnswer(Answer):
     def is_good(self, now: float) -> bool:
         """Whether the answer is still valid at `now`, in seconds since the epoch.
 
-        An answer that was made later than `now` is not valid, because the clock was set back.
+        If `now` is more than `_CLOCK_SKEW_SECS` before the time at which the answer was made, the
+        clock was set back, and the answer is not valid.
         """
         return self.given_at - _CLOCK_SKEW_SECS <= now < self.ask_at
 

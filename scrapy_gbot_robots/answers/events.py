@@ -1,4 +1,4 @@
-"""Log, count and signal what a crawl finds out about robots.txt files.
+"""Logs, counts and signals what a crawl finds out about robots.txt files.
 
 The module lookup.py calls this module after each fetch of a robots.txt, and whenever it has made a
 new answer for an origin. An *answer* (`Answer` in answer.py) is what the robots.txt of an origin
@@ -80,8 +80,8 @@ class CrawlEvents:
     Args:
         crawler: the crawl.
         settings: the plugin's settings.
-        background: runs the handlers of signals that are coroutine functions, and the comparisons
-            of old and new robots.txt files.
+        background: runs those signal handlers that are coroutine functions, and compares old and
+            new robots.txt files.
     """
 
     def __init__(self, crawler: Crawler, settings: GbotSettings, background: Background) -> None:
@@ -89,7 +89,7 @@ class CrawlEvents:
         self._stats = crawler.stats
         self._settings = settings
         self._background = background
-        self._handlers_running = 0  # The number of handlers that run in the background now.
+        self._handlers_running = 0  # The number of handlers that are running in the background.
         # How often each log message and each class of exceptions has occurred. Only the first few
         # occurrences are logged.
         self._logged: Counter[str] = Counter()
@@ -208,7 +208,7 @@ class CrawlEvents:
 
         A *bot wall* is a protection service that answers in place of the site. A stat counts its
         responses. Rules that the parser does not read may be in a web page or in UTF-16 text, for
-        example. The warning of unread rules is logged only once in a crawl.
+        example. The warning about unread rules is logged only once in a crawl.
         """
         if copy.kind is Kind.WALL:
             self.add_to_stat("walls")
@@ -262,9 +262,9 @@ class CrawlEvents:
         self._warn(sentence, answer, why, self._settings.unreachable, rest)
 
     def _next_try(self, answer: CachedAnswer, request: Request) -> Iterator[str]:
-        """Yield the sentences of a warning about the next try, and about the requests until then.
+        """Yield sentences for a warning: when the next try is due, and how long the requests wait.
 
-        `answer` disallows everything for now. `request` is the request that needed it.
+        `answer` disallows everything for now. `request` is the request that needed the answer.
         """
         secs = self._settings.unreachable_wait_secs
         is_waited_for = secs > 0 and answer.is_waited_for(request)
@@ -274,8 +274,8 @@ class CrawlEvents:
                 "which usually takes a few seconds"
             )
             return
-        # `Patience` does not wait for a try that is due so late, for example because the server has
-        # sent a Retry-After header.
+        # The next try may be due late, for example because the server has sent a Retry-After
+        # header. `Patience` then does not wait for it.
         comes_late = answer.monotonic_ask_at > answer.since + 2 * secs
         due = f"The next try is due in {answer.ask_at - answer.given_at:.0f} s"
         setting = "(GBOT_ROBOTS_UNREACHABLE_WAIT_SECS)"
@@ -394,8 +394,8 @@ def tell_of(overrides: Overrides) -> None:
     """Log the overrides of a crawl, at its start.
 
     A warning is logged for overrides that have run out. A warning is also logged for each override
-    that forbids nothing, because it is probably a mistake. The overrides in force are logged as
-    information.
+    whose rules forbid nothing, because they are probably a mistake. The overrides in force are
+    logged at the level INFO.
     """
     run_out, in_force = overrides.in_words(time.time())
     if run_out:

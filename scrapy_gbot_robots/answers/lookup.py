@@ -10,7 +10,7 @@ is cancelled. It has two steps:
 2. `_answer_from` makes an answer from the entry. It reads the rules for the user agents of all
    waiting requests, puts the answer into the cache, and sends signals.
 
-An answer that is still used is refreshed before it is out of date.
+An answer that is still in use is refreshed before it goes out of date.
 
 A *lease* in the storage is the right to fetch the robots.txt of one origin. It prevents most double
 fetches by several processes, but not all of them, because a lease can run out during a fetch. A
@@ -332,7 +332,7 @@ class Lookup:
         """Fetch a robots.txt; return the new entry for the storage, and `Source.FETCHED`.
 
         The new entry replaces `entry` in the storage. At the end, this method gives up the lease
-        (the right to fetch the file). If this method is cancelled, `StorageClient.close` does this.
+        (the right to fetch the file). If it is cancelled, `StorageClient.close` gives up the lease.
 
         The new entry is not stored if the outcome of the fetch concerns only this crawl, for
         example because a middleware of the project has dropped the request.

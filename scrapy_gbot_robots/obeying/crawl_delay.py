@@ -3,14 +3,14 @@
 This is off by default, because Google ignores the field (Google's page, "Syntax"), and RFC 9309
 does not define it.
 
-Scrapy deletes a slot that is not used, and the delay of the slot with it. Therefore, whenever a
-request reaches its slot, the delay of the slot is set again before the slot sends requests. If
+Scrapy deletes a slot that is not used, and the delay of the slot is lost with it. Therefore,
+whenever a request reaches its slot, the delay is set again before the slot sends the request. If
 several origins use a slot, the longest crawl-delay of their robots.txt files applies. If one of
 these files changes to a shorter crawl-delay during the crawl, the longer one still applies.
 
 Like any delay in Scrapy, a crawl-delay is the time between two requests that leave the slot. Two
-requests can arrive at the server in less time, because a busy process may send the first one late,
-or because the user gives one host several slots.
+requests can arrive at the server at a shorter interval, because a busy process may send the first
+one late, or because the user gives one host several slots.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from ..meta import OWN_SLOT
 from ..settings import GbotSettings
 
 _SLOT = "download_slot"  # In request.meta, Scrapy stores the slot of a request under this key.
-# Scrapy varies the delay of a slot at random, unless an attribute of the slot is 0. Newer versions
-# of Scrapy use the first of these names for the attribute, and Scrapy 2.14 to 2.18 the second.
+# Scrapy varies the delay of a slot at random, unless a certain attribute of the slot is 0. This
+# attribute has the second of these names in Scrapy 2.14 to 2.18, and the first in newer versions.
 _RANDOMNESS = ("jitter", "randomize_delay")
 
 # The crawl-delays of at most this many slots are stored. If there are more slots, the oldest delay
@@ -67,7 +67,7 @@ class CrawlDelays:
         self._crawler.signals.connect(self._raise_delay, signals.response_downloaded)
 
     def note_delay(self, request: Request, answer: CachedAnswer, user_agent: UserAgent) -> None:
-        """Store the crawl-delay in the rules of `answer` for `user_agent`.
+        """Store the crawl-delay that `answer` contains for `user_agent`.
 
         The crawl-delay is applied when `request` reaches the downloader.
 
@@ -85,8 +85,8 @@ class CrawlDelays:
         """Apply the crawl-delay that `note_delay` has stored, before the slot sends `request`.
 
         If the downloader has chosen the slot, this method stores the key of the slot in the meta
-        (`OWN_SLOT`). Scrapy copies the meta to a redirected request. From this key, `note_delay`
-        sees that the user has not chosen the slot, and lets the downloader choose another slot.
+        (`OWN_SLOT`). Scrapy copies the meta to a redirected request. If that request still has the
+        same slot, `note_delay` removes the slot, so that the downloader chooses another one.
         """
         key = request.meta[_SLOT]
         if OWN_SLOT in request.meta:

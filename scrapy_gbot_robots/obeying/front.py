@@ -1,4 +1,4 @@
-"""The front, a mixin for schedulers that lets requests wait until their robots.txt is known.
+"""The front, a scheduler mixin that lets requests wait until their robots.txt is known.
 
 The requests of a crawl wait for their robots.txt in the *room* (room.py). The *front* stands
 between the user's scheduler and Scrapy's engine. It puts the requests of the scheduler into the
@@ -27,8 +27,8 @@ If the user's scheduler fails, for example because its Redis is down, the room k
 and the engine still gets those that are ready. The front calls the scheduler again after
 `ASK_AGAIN_SECS`.
 
-If a crawl is asked to stop before its engine runs, Scrapy never closes the scheduler. The front
-holds no requests of this crawl, because it could not give them back.
+If a crawl is asked to stop before its engine runs, Scrapy never closes the scheduler. In such a
+crawl, the front holds no requests, because it could not give them back.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ from .room import Room
 from .subject import restore, returned
 
 MOST_HELD = 10_000  # The front takes no more requests while it holds this many.
-# Scrapy's queue on disk may be divided by download slot. The front then takes no more requests if
-# it holds at least this many requests for every slot in the queue.
+# If Scrapy's queue on disk is divided by download slot, the front takes no more requests once it
+# holds at least this many of them for every slot in the queue.
 MOST_OF_A_SLOT = 100
 # A request in the room is usable if it can go on now, or probably soon. The front stops taking
 # requests from the scheduler when the room has enough usable requests. Enough is the greater of
@@ -67,16 +67,17 @@ USABLE = 2
 # time. The number is small, because other processes may share the queue, and because a process that
 # is killed loses the requests that it holds.
 LOOK_AHEAD = 20
-# When an unreachable host recovers, all its requests in the room become usable at once. If the room
-# then holds more than SURPLUS times `_most_usable` usable requests, the front gives some of them
-# back to the scheduler.
+# When an unreachable host recovers, all its requests in the room become usable at once. If the
+# usable requests then number more than `SURPLUS * _most_usable`, the front gives some of them back
+# to the scheduler.
 SURPLUS = 3
 # A site is late if the look-up of its robots.txt has been running for more than a second. The front
 # takes no more requests once the number of its requests for late sites reaches a limit. The limit
 # is `_most_usable` at first. While a look-up stays late, the limit doubles each time DOUBLE_SECS
 # have passed.
 DOUBLE_SECS = 0.5
-# If a turn of the event loop takes long, `RoomAsQueue` hands out one request for each PACE_SECS.
+# After a long turn of the event loop, `RoomAsQueue` hands out one request for every PACE_SECS
+# seconds that have passed.
 PACE_SECS = 0.02
 PULL_SECS = 0.01  # The front searches at most this long for a request that can go on.
 # If the scheduler fails, the front calls it again after this number of seconds. Scrapy's engine,
@@ -134,7 +135,7 @@ class RoomAsQueue:
     def pop(self) -> Request | None:
         """Return the next request; None if there is none now, or if the queue pauses.
 
-        The queue pauses after each request while the room drains (`Room.drains`), until the next
+        While the room drains (`Room.drains`), the queue pauses after each request until the next
         turn of the event loop. If a turn takes a long time, for example because the spider parses a
         large page, several requests may leave in the next turn: one for every `PACE_SECS` seconds
         that have passed.
@@ -179,7 +180,7 @@ class Front:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Any:
-        """Make a scheduler by the `from_crawler` of the user's class, and give it the front."""
+        """Make a scheduler with the `from_crawler` of the user's class, and add the front to it."""
         refuse_as_add_on(cls, crawler)
         scheduler = getattr(super(), "from_crawler", lambda _: cls())(crawler)
         # `isinstance` would be True for any object that has the methods of a scheduler.
@@ -230,7 +231,7 @@ class Front:
         room.download_slots.are_apart = issubclass(queue, DownloaderAwarePriorityQueue)
         try:
             kinds = memory_queues(self)
-            # A subclass of Scrapy's scheduler may override `next_request`, and never use the queue.
+            # A subclass of Scrapy's scheduler may have a `next_request` that never uses the queue.
             asks_its_queue = self._theirs.next_request.__func__ is Scheduler.next_request
             if kinds is not None and asks_its_queue:
                 scheduler.mqs = RoomAsQueue(self._crawler, room, *kinds)
@@ -293,8 +294,8 @@ class Front:
         some of them back to the scheduler.
         """
         room = self._holding()
-        # If a crawl is asked to stop before its engine runs, Scrapy never closes the scheduler. The
-        # front holds no requests of this crawl, because it could not give them back.
+        # If a crawl is asked to stop before its engine runs, Scrapy never closes the scheduler. In
+        # such a crawl, the front holds no requests, because it could not give them back.
         if room is None or not (room.occupancy.size or self._crawler.crawling):
             request: Request | None = self._theirs.next_request()
             return request
@@ -317,10 +318,10 @@ class Front:
     def _holds_enough(self, room: Room, ready: Request | None) -> bool:
         """Whether the front takes no more requests from the scheduler now.
 
-        The limit for requests of unreachable sites is high (`MOST_HELD`). Otherwise the requests of
-        a few dead hosts could block a first-in, first-out queue. A site whose look-up is late may
-        turn out to be unreachable, so the limit for requests of late sites rises with time
-        (`DOUBLE_SECS`).
+        The limit for requests of unreachable sites is high (`MOST_HELD`). With a low limit, the
+        requests of a few dead hosts could block a first-in, first-out queue. A site whose look-up
+        is late may turn out to be unreachable, so the limit for requests of late sites rises with
+        time (`DOUBLE_SECS`).
 
         Args:
             room: the room.
@@ -428,7 +429,7 @@ class Front:
         return 0
 
     def _give_back_surplus(self, room: Room) -> None:
-        """Give the scheduler back those requests that can go on, except for `_most_usable` of them.
+        """Give requests that can go on back to the scheduler, but keep `_most_usable` usable ones.
 
         If the scheduler fails, the room keeps the remaining requests, and the front calls the
         scheduler again after `ASK_AGAIN_SECS`.
@@ -442,8 +443,8 @@ class Front:
     def _give_back(self, request: Request) -> bool:
         """Mark `request`, and give it back to the user's scheduler; return whether that worked.
 
-        The function `returned` sets the mark, with which the request passes the duplicate filter.
-        The mark is removed when the front takes the request again, or if the scheduler fails.
+        The function `returned` sets the mark, and lets the request pass the duplicate filter. The
+        mark is removed when the front takes the request again, or if the scheduler fails.
         """
         try:
             self._theirs.enqueue_request(returned(request))
@@ -468,7 +469,7 @@ class RobotsScheduler(Front, Scheduler):
 def with_front(scheduler_cls: type) -> type:
     """Return a subclass of `scheduler_cls` that has the front.
 
-    If `scheduler_cls` has the front already, return it.
+    If `scheduler_cls` already has the front, return `scheduler_cls` itself.
     """
     if Front in scheduler_cls.__mro__:
         return scheduler_cls

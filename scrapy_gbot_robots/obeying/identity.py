@@ -34,8 +34,8 @@ from .subject import is_subject
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-# The plugin stores at most this many User-Agent headers that other middlewares have set. These
-# middlewares choose the headers from lists, which are usually shorter.
+# The plugin stores at most this many User-Agent headers that other middlewares have set. Such a
+# middleware usually chooses from a list with fewer headers than this.
 _MOST_HEADERS = 10_000
 _REMEDY = "Set ROBOTSTXT_USER_AGENT to your crawler's name"
 
@@ -124,15 +124,15 @@ class CrawlerIdentity:
             name = named_in(crawler.settings)
             if name:
                 self._of_all = _agent_named(name)
-        # The User-Agent header that Scrapy gives requests without one. It depends on the spider, so
-        # it is None until it is needed.
+        # The User-Agent header that Scrapy adds to a request without one. It depends on the spider,
+        # so it is found out when it is first needed, and is None until then.
         self._default: str | None = None
         # A later middleware may change the User-Agent header of a request, and a callback may copy
         # the changed header to a new request. The rules for the original header apply to the new
         # request, too. Each key is a changed header, and its value is the original header.
         self._given: LocalCache[str, str] = LocalCache(_MOST_HEADERS)
         self._has_warned = False
-        # Whether `note` stores headers, because later middlewares may change them.
+        # Whether `note` stores headers. It does if later middlewares may change them.
         self._notes = False
 
     def user_agent(self, request: Request) -> UserAgent:
@@ -159,7 +159,7 @@ class CrawlerIdentity:
     def tokens(self, request: Request) -> frozenset[str]:
         """Return the product tokens of the user agent of `request`, in lower case.
 
-        Page rules for a certain crawler name the crawler by one of these tokens.
+        Some page rules are for one crawler only. They name it by one of its tokens.
         """
         return frozenset(map(str.lower, self.user_agent(request).tokens))
 
@@ -196,7 +196,7 @@ class CrawlerIdentity:
         return self._of_all is None
 
     def note(self, request: Request) -> None:
-        """Store, in the meta of `request`, the header or name from which its user agent was taken.
+        """Store in the meta of `request` the header or name that determines its user agent.
 
         Call this for a request that is allowed or exempt. If no later middleware can change the
         header, nothing is stored.

@@ -133,15 +133,15 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     # The user agents whose rules the next look-up reads (see `with_needed`).
     user_agents: tuple[UserAgent, ...] = ()
     waiters: tuple[Waiter, ...] = ()  # requests that wait in the downloader
-    # The ways, such as proxies (`fetcher.way_of`), by which fetches of the robots.txt have failed
-    # since it became unreachable. The latest failure is at the end. Each item is a pair: the way,
+    # The ways (`fetcher.way_of`), such as proxies, of fetches that have failed since the
+    # robots.txt became unreachable. The latest failure is at the end. Each item is a pair: the way,
     # and whether the server sent no response.
     failed_ways: tuple[tuple[Way, bool], ...] = ()
     size: int = 0  # the number of requests in the lines of the site
     standing: Standing = Standing.OPEN
 
-    # A dict has no hash, and compares its items. The room keeps sites in sets, so they are compared
-    # by their identity.
+    # Dicts have no hash, and two dicts are equal if their items are equal. But the room keeps sites
+    # in sets, so a site is equal only to itself.
     __hash__ = object.__hash__  # type: ignore[assignment]
     __eq__ = object.__eq__
 
@@ -167,10 +167,11 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
         return min(firsts, key=attrgetter("rank")).request
 
     def note_way(self, answer: CachedAnswer) -> None:
-        """Record in `failed_ways` by which way the request for the robots.txt has failed.
+        """Update `failed_ways` when `answer` is the new answer of the site.
 
-        If the robots.txt is reachable, forget all ways. The status 429 (too many requests) is not
-        recorded, because a crawl should not evade this limit with another proxy.
+        If the fetch of the robots.txt has failed, record its way. If the robots.txt is reachable,
+        forget all ways. A response with the status 429 (too many requests) is not recorded, because
+        a crawl should not evade this limit with another proxy.
         """
         if not answer.temporary:
             self.failed_ways = ()
@@ -188,8 +189,8 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
         meta that the request for the robots.txt copies. Ways are ranked in this order:
 
         1. ways that have not failed
-        2. ways by which the server has sent a response, the oldest failure first
-        3. ways by which the server has sent no response, the oldest failure first
+        2. ways that have failed with a response from the server, the oldest failure first
+        3. ways that have failed without a response, the oldest failure first
 
         Among requests with the same way, the most urgent one is returned. If very many requests
         wait, only some of them are compared.
@@ -337,7 +338,7 @@ class Occupancy:
 
 
 class Handed(NamedTuple):
-    """The facts about a request which the room noted when it handed out the request."""
+    """The facts that the room noted about a request when it handed out the request."""
 
     slot: str
     url: str
@@ -361,7 +362,7 @@ class Handed(NamedTuple):
 
 
 class ReadyLines:
-    """The lines whose first request may go on, and the requests that were handed out of them.
+    """The lines whose first request may go on, and the requests that were handed out from them.
 
     A request that was handed out is *on its way* until it reaches this plugin's middleware, or
     until another middleware drops it.

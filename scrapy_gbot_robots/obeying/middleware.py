@@ -56,7 +56,8 @@ from .room import Room
 from .subject import clear_own_meta, is_subject, mark_known, origin_of, restore, returned
 
 _LONGEST_URL = 2_000  # The log shows at most this many characters of a forbidden URL.
-# If a spider or a middleware of this plugin requests a robots.txt, the meta has one of these keys.
+# If one of this plugin's own spiders or middlewares requests a robots.txt, the meta of the request
+# has one of these keys.
 _OF_THE_PLUGIN = frozenset({PROBE, SITEMAP})
 
 _ALLOWED = Verdict(allowed=True)
@@ -113,8 +114,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         if self._settings.purposes:
             refuses = self._settings.purposes_action == "refuse"
             self._preferences = PreferenceCheck(crawler, self._settings.purposes, refuses=refuses)
-        # The meta keys under which the plugin describes the page of a request. Only the keys of
-        # settings that are on are listed.
+        # The meta keys under which the plugin describes the page of a request. A key is listed only
+        # if its setting is on.
         describes = {
             PROVENANCE: self._settings.provenance,
             PREFERENCES: self._settings.purposes,
@@ -128,7 +129,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     async def process_request(  # type: ignore[override]
         self, request: Request, spider: Spider | None = None
     ) -> Request | Response | None:
-        """Allow or forbid `request`, if necessary after it has waited for its robots.txt.
+        """Allow or forbid `request`. If its robots.txt is not known yet, it waits first.
 
         A robots.txt never forbids a request for a robots.txt (RFC 9309 2.2.2), but an override of
         the project may forbid the request.
@@ -161,9 +162,9 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         user_agent = self.identity.user_agent(request)
         # Take the answer in memory. It may be newer than the answer that the room handed out.
         answer = self._lookup.take_answer(origin, user_agent, request)
-        # If memory has no answer, or one that forbids everything for now, use the answer that the
-        # room gave to the request. If the room gave none for this origin, send the request back to
-        # wait. If it has been sent back before, let it wait here (`Waiter`).
+        # If memory has no answer, or has one that forbids everything for now, use the answer that
+        # the room gave to the request. If the room gave none for this origin, send the request back
+        # to wait. If it has been sent back before, let it wait here (`Waiter`).
         if answer is None or answer.bars_for_now:
             if handed is not None and handed.goes_back(origin):
                 return returned(request)
@@ -202,7 +203,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return is_subject(request)
 
     def _remove_old_keys(self, request: Request) -> None:
-        """Remove the plugin's keys from the meta of `request` that are from an earlier request.
+        """Remove the plugin's keys that an earlier request has left in the meta of `request`.
 
         1. Another middleware may have copied a marked request, or a scheduler without the front may
            have kept the request since an earlier crawl. So the marks are removed.
@@ -303,8 +304,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     ) -> tuple[Verdict, Preferences]:
         """Return the verdict on `url`, and the site's preferences about the page.
 
-        If `url` may not be fetched, or if GBOT_ROBOTS_PURPOSES names no purpose, the crawl does not
-        use the preferences, and the result has `NOTHING_SAID` in their place.
+        If `url` is forbidden, or if GBOT_ROBOTS_PURPOSES names no purpose, the crawl does not use
+        the preferences, and the result has `NOTHING_SAID` in their place.
         """
         verdict = self._verdict(answer, url, user_agent)
         preferences = NOTHING_SAID
@@ -313,7 +314,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return verdict, preferences
 
     def _verdict(self, answer: CachedAnswer, url: str, user_agent: UserAgent) -> Verdict:
-        """Return the verdict on `url` of `answer` and of the override for its origin."""
+        """Return the verdict on `url` from `answer` and from any override for its origin."""
         if not self._settings.provenance and answer.allowed(url, user_agent):
             return _ALLOWED
         verdict = answer.verdict(url, user_agent)
@@ -331,7 +332,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         Raises:
             ForbiddenByRobotsTxt: a header of the page refuses a purpose in GBOT_ROBOTS_PURPOSES,
                 and GBOT_ROBOTS_PURPOSES_ACTION is "refuse". If a middleware has changed the URL of
-                the response, the robots.txt of the new URL may refuse it, too.
+                the response, the refusal may also be in the robots.txt of the new URL.
         """
         self._clear_marks(request)
         if response.url != request.url:
@@ -353,8 +354,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _end_way(self, request: Request, result: Response | Request | None) -> None:
         """Remove the plugin's own meta keys from `request`, before the spider gets `result`.
 
-        If `result` is a request, the keys stay, because the same user agent applies to it. If it is
-        a start request, the signal `REPLACED` is sent.
+        If `result` is a request, the keys stay, because this request has the same user agent. If
+        `result` is a start request, the signal `REPLACED` is sent.
         """
         if isinstance(result, Request):
             if "is_start_request" in result.meta:  # This is Scrapy's mark.
@@ -371,7 +372,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
 
         Args:
             request: the request.
-            is_at_end: whether all middlewares have got the response. Before that, a middleware of
+            is_at_end: whether all middlewares have seen the response. Before that, a middleware of
                 the project may change the User-Agent header and retry the request. So the user
                 agent may have to stay in the meta (`JUDGED_AS`) until the end.
         """
@@ -407,7 +408,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
             return  # A robots.txt may redirect to any URL.
         where = "inside the browser or download handler"
         other_proof = None
-        # Scrapy's own handlers follow no redirects, and the HTTP cache uses no handler.
+        # Scrapy's own handlers follow no redirects, and the HTTP cache uses no handler. In these
+        # cases, a middleware has changed the URL.
         if "cached" in response.flags or is_http_of_scrapy(self.crawler, request):
             where = "in a downloader middleware"
             other_proof = self._proof_of_other_url(request, response)
@@ -419,12 +421,12 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _count_unjudged(self, request: Request, response: Response, where: str) -> None:
         """Count a page that came from a URL that was not checked against a robots.txt.
 
-        The log warns only of the first page like this.
+        A warning is logged only for the first such page.
 
         Args:
             request: the request.
             response: the response. Its URL is not the URL of `request`.
-            where: where the URL has changed. This is a part of the warning.
+            where: the place where the URL has changed, in words for the warning.
         """
         self.crawler.stats.inc_value("gbot_robots/responses/unjudged")
         if self._preferences is not None:
@@ -442,8 +444,8 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
     def _proof_of_other_url(self, request: Request, response: Response) -> dict[str, Any] | None:
         """Return the provenance of a response whose URL is not the URL of its request.
 
-        Return None unless an answer in memory allows the URL of the response, and its rules can
-        judge this URL quickly.
+        Return None unless an answer in memory allows the URL of the response, and the verdict on
+        this URL takes little time.
 
         Raises:
             ForbiddenByRobotsTxt: the robots.txt refuses a purpose in GBOT_ROBOTS_PURPOSES, and
@@ -546,7 +548,7 @@ class GbotRobotsTxtMiddleware(RobotsTxtMiddleware):
         return error
 
     def _spider_opened(self, spider: Spider) -> None:
-        """Log which storage is used, and mistakes in the settings. Then begin the look-ups."""
+        """Log the storage in use, and any mistakes in the settings. Then begin the look-ups."""
         self._lookup.storage.report()
         warn_of_missing_parts(self.crawler)
         settings = self.crawler.settings

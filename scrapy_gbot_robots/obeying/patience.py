@@ -11,8 +11,8 @@ one origin.
 * At first, all requests of the origin wait, until one wait has passed since the first failure. Then
   the robots.txt is looked up again. If this look-up fails too, a portion is forbidden, and the
   other requests wait longer. After each later look-up that fails, another portion is forbidden, but
-  at most one in each wait. If the first of these look-ups would be more than one wait late, the
-  first portion is forbidden without it.
+  at most one in each wait. If the first of these look-ups is due more than one wait after the end
+  of the first wait, the first portion is forbidden without that look-up.
 * When the origin has been unreachable for five waits, it is *dead*. All its requests are forbidden.
 * When three fetches in a row have found no server, the origin is *gone*. All its requests are
   forbidden. A fetch finds no server if the name of the host does not resolve, or if the connection
@@ -104,14 +104,14 @@ class Patience:
         """Whether the next request that waits for the origin is forbidden.
 
         It is forbidden if the origin is dead or gone. After the first wait, it is also forbidden if
-        fewer than `GIVEN_UP` requests of the present portion were forbidden.
+        fewer than `GIVEN_UP` requests of the present portion have been forbidden so far.
         """
         if self.is_first_wait(answer, now):
             return False
         return self._portions[answer.origin].left > 0 or self.is_over(answer, now)
 
     def give_up(self, answer: CachedAnswer) -> None:
-        """Count a request that is forbidden as a part of the present portion of its origin.
+        """Count a forbidden request in the present portion of its origin.
 
         The room also calls this method for requests that never wait, and for requests of dead or
         gone origins. So `left` may be less than 0 until the next portion begins.
@@ -149,7 +149,7 @@ class Patience:
         It is the earliest of three times:
 
         1. the time at which the robots.txt may be requested again
-        2. the time at which requests may be forbidden, because the wait is over
+        2. the time from which requests may be forbidden, because the first wait is over
         3. the time at which the origin may be dead or gone
         """
         at = min(answer.monotonic_ask_at, self._dead_at(answer))
@@ -169,8 +169,8 @@ class Patience:
     def _decided_at(self, answer: CachedAnswer) -> float:
         """Return the time from which requests of the origin may be forbidden.
 
-        This is the time of the first look-up after the end of the first wait. But if this look-up
-        is more than one wait after that end, it is the end of the first wait.
+        Usually, this is the time of the first look-up after the end of the first wait. But if that
+        look-up is due more than one wait after the end, the result is the end of the first wait.
         """
         end = answer.since + self._wait_secs
         if answer.monotonic_given_at < end <= answer.monotonic_ask_at <= end + self._wait_secs:

@@ -17,8 +17,8 @@ A request goes through the room in these steps:
    which the room seeks an answer again.
 6. `next` takes the ready line that goes next, calls `_may_go` again, and hands out the first
    request of the line, with the answer of its site.
-7. The middleware allows or forbids the request by the answer in memory. If there is no current
-   answer in memory, or one that forbids everything because the robots.txt is unreachable
+7. The middleware allows or forbids the request by the answer in memory. If memory has no current
+   answer, or has one that forbids everything because the robots.txt is unreachable
    (`bars_for_now`), the middleware uses the answer that the room handed out with the request.
 8. The room may hand out a request without an answer, although the request needs one. The middleware
    then sends the request back to the room, but only once, with the mark `RETURNED` in its meta. If
@@ -37,9 +37,9 @@ If their robots.txt is unreachable, a few of them wait until the first wait of t
 (`Patience.is_first_wait`), and are then forbidden. The others wait at most for the first second of
 a look-up, and are then forbidden.
 
-The room is in memory only. When the crawl closes, the front takes out all requests by `take_all`,
+The room is in memory only. When the crawl closes, the front takes out all requests with `take_all`,
 and gives them back to the scheduler. But if the room takes the place of the scheduler's queue in
-memory, the requests are lost with the room, as they would be lost with Scrapy's queue.
+memory, the requests are lost, as they would be lost with Scrapy's queue.
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ LOOK_SECS = 0.1  # The clock of the room ticks at this interval.
 # these requests may use the answer for this number of seconds after it came.
 SERVED_SECS = 600.0
 FEWEST_AT_A_TIME = 16  # At least this many look-ups may run at the same time.
-SLOW_SECS = 4.0  # If a look-up has been late for longer than this, the log names its robots.txt.
+SLOW_SECS = 4.0  # If a look-up has been late for longer than this, its robots.txt is logged.
 # A look-up that takes longer than this is late. Late look-ups do not delay other look-ups, except
 # that they count against `MOST_UNDER_WAY`.
 LATE_SECS = 1.0
 
-# The reasons in the log why a robots.txt is slow.
+# The reasons why a robots.txt may be slow, in words for the log.
 _SLOW = (
     "Either its server is slow, or the request for it still waits for its download slot "
     "(DOWNLOAD_DELAY). The server has GBOT_ROBOTS_TIMEOUT_SECS to answer"
@@ -183,8 +183,8 @@ class Room:
         self.project_may_exempt = False
         # Whether `_server_answered` is connected to the signal `response_received`.
         self._notices_servers = False
-        # The clock runs from the opening of the spider until the crawl begins to close. It starts
-        # earlier if a request waits in the downloader before that.
+        # The clock runs from the opening of the spider until the crawl begins to close. If a
+        # request waits in the downloader before the spider is open, the clock starts then.
         self._clock = looping_call(self._tick)
 
     @property
@@ -192,7 +192,7 @@ class Room:
         """The time at which the first of the late look-ups became late; infinity if none is late.
 
         The time is on the monotonic clock. The earlier it is, the more requests of late sites the
-        front may hold. Unlike `Occupancy.late`, this property does not leave out unreachable sites.
+        front may hold. Unlike `Occupancy.late`, this property includes unreachable sites.
         """
         for site in self._late:
             return site.asked_at + LATE_SECS
@@ -204,7 +204,7 @@ class Room:
         """Whether the first request of `line` may go on now.
 
         This depends on the answer of the site, which the room hands out with the request. The
-        middleware uses this answer if memory has none, or one that forbids everything for now.
+        middleware uses this answer if memory has none, or has one that forbids everything for now.
         """
         site = line.site
         if site.origin is None:
@@ -241,7 +241,8 @@ class Room:
 
         Args:
             request: the request.
-            is_start: whether it is a start request. These go last among requests of equal priority.
+            is_start: whether it is a start request. Among requests of equal priority, start
+                requests go last.
             step: -1 or 1, for the order among requests of equal priority. All requests with -1 go
                 before those with 1. Of the requests with -1, the newest goes first. Of the requests
                 with 1, the oldest goes first.
@@ -311,7 +312,7 @@ class Room:
                 yield self._forget_queued(line, line.pop())
 
     def take_all(self) -> Iterator[Request]:
-        """Take all requests out of the room, and yield them. No site is looked up any more."""
+        """End all look-ups. Then take all requests out of the room, and yield them."""
         self.close()
         for line in self._lines():
             while line:
@@ -334,9 +335,9 @@ class Room:
         """
         if self._lookup.is_closing:
             return None
-        # An item pipeline may download a page in its `open_spider`. The crawl then does not call
-        # `start` before the page has come. If the robots.txt of the page is unreachable, it is
-        # requested again only by the clock. So the clock starts here.
+        # If an item pipeline downloads a page in its `open_spider`, the crawl does not call `start`
+        # before the page has arrived. If the robots.txt of this page is unreachable, only the clock
+        # can begin another look-up of it. So the clock starts here.
         self._run_clock()
         waiter = Waiter(request, user_agent, next(self._numbers))
         site = self._sites[origin]
@@ -363,8 +364,8 @@ class Room:
     def _place(self, line: SiteLine) -> None:
         """Make `line` ready if its first request may go on; otherwise let it wait at its site.
 
-        A line that is ready stays ready. Call this if the first request is a new one, or if it may
-        not go on any more.
+        A line that is ready stays ready. Call this if the first request is a new one, or if it has
+        to wait although it could go on before.
         """
         site = line.site
         if line.turn or self._may_go(line):
@@ -436,9 +437,9 @@ class Room:
     def _has_answer(self, waiter: Waiter, site: Site) -> bool:
         """Whether a request in the downloader may use the answer of `site`.
 
-        It may not in the first second of a look-up, because a better answer is likely to come soon.
-        After that, it may use even an answer that is out of date, if the robots.txt was unreachable
-        and a better answer is still sought.
+        In the first second of a look-up, the request must wait, because a better answer is likely
+        to come soon. After that, it may use even an answer that is out of date, if the robots.txt
+        was unreachable and a better answer is still sought.
         """
         answer = site.answer
         if answer is None or site in self._young or not answer.knows(waiter.user_agent):
@@ -530,14 +531,14 @@ class Room:
             self._clock.start(LOOK_SECS, now=False)
 
     def close(self) -> None:
-        """End all look-ups, and wake the requests in the downloader, without an answer.
+        """End all look-ups. The requests in the downloader wake up, and get no answer.
 
         The requests in lines stay in the room.
         """
         if self._clock.running:
             self._clock.stop()
-        # A look-up may end with an answer while it is cancelled. If requests still waited then, the
-        # room would begin another look-up for them.
+        # When a look-up is cancelled, it may still end with an answer. If requests were waiting at
+        # that time, the room would begin another look-up for them. So they wake up first.
         for site in self._sites.values():
             for waiter in site.waiters:
                 wake(waiter.ended, None)
@@ -545,11 +546,11 @@ class Room:
         self._lookup.abandon()
 
     def _begin_look_ups(self) -> None:
-        """Look up the most urgent sites of the queue, but not far ahead of the pages.
+        """Look up the most urgent sites of the queue, within two limits.
 
-        Two limits apply. The number of look-ups that are not late, plus the number of sites in
-        `_unused_answers`, is at most `_most_at_a_time`. The number of all look-ups is at most
-        `MOST_UNDER_WAY`.
+        1. The number of look-ups that are not late, plus the number of sites in `_unused_answers`,
+           is at most `_most_at_a_time`. So look-ups are not far ahead of the downloads of pages.
+        2. The number of all look-ups is at most `MOST_UNDER_WAY`.
         """
         while self._queued and self._clock.running:
             if len(self._young) + len(self._unused_answers) >= self._most_at_a_time:
@@ -699,5 +700,5 @@ class Room:
                 return
 
     def _server_answered(self) -> None:
-        """Note that a server has answered, so our own network works."""
+        """Note the time of a response from any server. Our own network worked at that time."""
         self._patience.answered_at = time.monotonic()

@@ -43,7 +43,7 @@ def is_subject(request: Request) -> bool:
     """Whether `request` is subject to a robots.txt, and not exempt.
 
     A request with `dont_obey_robotstxt` in its meta is exempt. A GET request for a robots.txt is
-    not exempt, because the file may be known already, so that the request need not be sent.
+    not exempt, because it need not be sent if the file is known already.
     """
     if request.meta.get("dont_obey_robotstxt"):
         return False
@@ -74,8 +74,8 @@ def _origin_of(url: str) -> Origin:
     return Origin.of(":".join(_scheme_of(as_sent(url))))
 
 
-# This caches results of `_origin_of`. The argument is a URL up to the first slash of its path, such
-# as "https://example.com/", so the cache has one entry for all pages of a host.
+# The same as `_origin_of`, with a cache. The argument is a URL up to the first slash of its path,
+# such as "https://example.com/", so the cache has one entry for all pages of a host.
 _origin_of_beginning = lru_cache(maxsize=1_000)(_origin_of)
 
 
