@@ -5,9 +5,9 @@ are compared. Comments and the order of groups and lines do not matter. Groups f
 agent are merged (RFC 9309 2.2.1). A user agent without a group follows "*". A user agent with an
 empty group may fetch everything, so a new empty group is a change.
 
-Each version is read once. User agents that follow the same lines in both versions are compared only
-once. Both versions may be hostile. For example, a file of 500 KiB can name 16,000 user agents. So
-the comparison stops when its work reaches a limit.
+Each version is read once. If several user agents share their lines in the old version, and also in
+the new version, they are compared together. Both versions may be hostile. For example, a file of
+500 KiB can name 16,000 user agents. So the comparison stops when its work reaches a limit.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Text(NamedTuple):
 
 
 class AgentChange(NamedTuple):
-    """A change that is the same for several user agents.
+    """A change for one user agent, or the same change for several user agents.
 
     Attributes:
         user_agents: product tokens in lower case, or "*", which comes first.

@@ -73,13 +73,13 @@ _USAGE = -2
 _SIGNAL = -3
 _OWN = {CRAWL_DELAY: _DELAY, b"content-usage": _USAGE, b"content-signal": _SIGNAL}
 _OWN_KINDS = frozenset(_OWN.values())
-# The result of `ScannedGroup.runs_of` for a user agent that only the first run of its group names.
-# Most user agents are of this kind.
+# The result of `ScannedGroup.runs_of` for a user agent that is named only in the first run of its
+# group. Most user agents are of this kind.
 _FIRST_RUN = (0,)
 
 
 def _usual_ways() -> dict[bytes, int]:
-    """Return a dictionary from each usual spelling of a field name to its kind of line.
+    """Return a dictionary that maps each usual spelling of a field name to the kind of line.
 
     For the field "disallow", these spellings are "disallow", "Disallow" and "DISALLOW".
     """
@@ -152,7 +152,7 @@ class ScannedGroup:
         Disallow: /x
 
     Attributes:
-        user_agents: the user agents, each with the number of the line that first names it.
+        user_agents: the user agents, each with the number of the first line that names it.
         allows: the paths of the allow rules, as written.
         allow_lines: the line number of each allow rule.
         disallows: the paths of the disallow rules, as written.
@@ -162,8 +162,8 @@ class ScannedGroup:
             above the line.
         run: the number of the current run of user-agent lines, from 0.
         has_usage: whether a `Content-Usage` line has ended the current run.
-        runs: for each user agent, the numbers of the runs that name it. User agents that only the
-            first run names are left out.
+        runs: for each user agent, the numbers of the runs that name it. User agents that are
+            named only in the first run are left out.
     """
 
     __slots__ = (
@@ -320,7 +320,7 @@ class _Scan:
         """Read all of `body`.
 
         A long body is read in blocks of lines. If a block contains only lines that do not matter,
-        its lines are counted and not read.
+        its lines are only counted, not read.
         """
         text = without_bom(body)
         if len(text) <= _LONG and _NUL not in text:

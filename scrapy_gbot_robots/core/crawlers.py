@@ -91,8 +91,8 @@ _ADDRESS = re.compile(r"(?<!\s)\s+\+?(?:https?://|www\.)\S*\Z", re.IGNORECASE)
 # an e-mail address, the name of the header itself, or one of the letters "U", "I" and "N", with
 # which old browsers reported the strength of their encryption.
 _NO_NAME = re.compile(r"[UIN]?\Z|\+|\S*(?:://|@)|user-agent:", re.IGNORECASE)
-# This matches a plus sign that means a space. In "++https://example.com", only the first one
-# means a space. The second is part of the text, so the capturing group includes it.
+# This matches a plus sign that means a space. In "++https://example.com", only the first plus
+# sign means a space. The second one is part of the text, so the capturing group includes it.
 _PLUS = re.compile(r"\+(\+?)")
 BETWEEN_PRODUCTS = re.compile(r"[\s/;,()]+")
 _BOT_WORDS = re.compile("bot|crawl|spider|google", re.IGNORECASE)
@@ -246,7 +246,7 @@ def is_browser_like(user_agent: str | bytes) -> bool:
 
 
 def cut_token(user_agent: str) -> str | None:
-    """Return the product token of a name if parsers would cut the name to it; otherwise None.
+    """Return the product token of a name if parsers would cut off the rest; otherwise None.
 
     Parsers cut a name at a character that a token cannot contain, such as a digit or a space. So
     the result for "bot2000/1.0" is "bot", and the result for "my bot" is "my". A version after the
@@ -270,7 +270,7 @@ def as_text(user_agent: str | bytes) -> str:
     """Return a product token or a User-Agent header as text.
 
     The text is cut to the length of the longest line that Google's parser reads. If a header has
-    plus signs in place of spaces, the text has spaces.
+    plus signs in place of spaces, they are replaced by spaces.
 
     Raises:
         TypeError: `user_agent` is neither str nor bytes.

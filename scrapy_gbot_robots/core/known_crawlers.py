@@ -136,7 +136,7 @@ _PAGES = {
     ),
     "X": ("https://developer.x.com/en/docs/tweets/optimize-with-cards/guides", "2026-11-28"),
 }
-# The facts on these crawlers are from other pages of their operators than the pages in `_PAGES`.
+# For these crawlers, the facts come from a page of the operator that is not in `_PAGES`.
 _OTHER_PAGES = {
     "Google-GeminiNotebook": (
         f"{_PAGES['Google'][0]}/google-user-triggered-fetchers",
@@ -156,7 +156,7 @@ _SECOND_HAND = {
     "LinkedInBot": "2026-11-28",
 }
 _FALL_BACK = {"Applebot": ("Googlebot",), "YandexBot": ("Yandex",)}
-# The operators of these crawlers state that the crawler ignores robots.txt, or may ignore it.
+# For each of these crawlers, the operator states that the crawler ignores robots.txt or may do so.
 _DISOBEDIENT = {
     "ChatGPT-User",
     "Perplexity-User",
@@ -166,8 +166,8 @@ _DISOBEDIENT = {
     "Google-Agent",
     "Google-GeminiNotebook",
 }
-# We do not know whether these crawlers always obey robots.txt, because we found no statement of the
-# operator. Cloudflare only states that its crawler obeys by default.
+# We do not know whether these crawlers always obey robots.txt, because we found no statement by
+# their operators. Cloudflare states only that its crawler obeys robots.txt by default.
 _UNSTATED = {"Bytespider", "OAI-AdsBot", "CloudflareBrowserRenderingCrawler", "LinkedInBot"}
 # Sites often shut out these crawlers on purpose, so `SEARCH_ENGINES` does not contain them.
 # Googlebot-Image, Googlebot-News and Storebot-Google index only images, news or products. A large
@@ -187,7 +187,8 @@ class KnownCrawler(NamedTuple):
         obeys: whether the operator states that the crawler always obeys robots.txt; None if no
             statement is known.
         source: the address of the operator's page; "" if none is known.
-        as_of: the day or month in which the page was read, as YYYY-MM-DD or YYYY-MM.
+        as_of: the day or month in which the page was read, as YYYY-MM-DD or YYYY-MM. If
+            `second_hand` is True, this is the date of the other author's description.
         second_hand: whether another author's description was read instead of the page itself.
     """
 
@@ -292,7 +293,7 @@ def looks_known(name: str) -> bool:
 
 
 def well_known(user_agent: str) -> UserAgent | None:
-    """Return the well-known crawler that a name or a User-Agent header names; otherwise None."""
+    """Return the well-known crawler that a name or a User-Agent header means; otherwise None."""
     token = product_token(user_agent)
     for word in BETWEEN_PRODUCTS.split(as_text(user_agent)):
         if token and word.startswith(token):  # The name "MJ12bot" is longer than its token "MJ".
@@ -301,10 +302,10 @@ def well_known(user_agent: str) -> UserAgent | None:
 
 
 def did_you_mean(name: str) -> str:
-    """Return a hint that names the known crawlers that `name` may mean; "" if there are none.
+    """Return a hint with the known crawlers that `name` may mean; "" if there are none.
 
-    The hint is the end of a message, such as "; did you mean GPTBot?". There is a hint, for
-    example, for "GPT-Bot" (another spelling), "ChatGPT" (a product) and "OpenAI" (an operator).
+    The hint is the end of a message, such as "; did you mean GPTBot?". For example, there is a hint
+    for "GPT-Bot" (another spelling), "ChatGPT" (a product) and "OpenAI" (an operator).
     """
     meant = _MEANT.get(_letters(name), [])
     if is_known(name) or not meant:
@@ -313,10 +314,10 @@ def did_you_mean(name: str) -> str:
 
 
 def did_you_misspell(name: str) -> str:
-    """Return a hint that names the known crawler whose name looks most like `name`.
+    """Return a hint with the known name that looks most like `name`.
 
     The hint has the same form as a hint of `did_you_mean`. For "Gogglebot" it is
-    "; did you mean Googlebot?". If `name` looks like no known name, or is one itself, return "".
+    "; did you mean Googlebot?". If `name` is a known name, or does not look like one, return "".
     """
     if is_known(name) or len(name) > 2 * _LONGEST:
         return ""

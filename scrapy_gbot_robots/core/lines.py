@@ -170,9 +170,9 @@ def read_lines(body: bytes) -> Iterator[Line]:
 
 
 def split_lines(body: bytes) -> list[bytes]:
-    """Return the lines of `body` without their line ends, which are CR LF, CR and LF.
+    """Return the lines of `body` without their line ends. A line ends with CR LF, CR or LF.
 
-    The first line does not contain a byte-order mark. The text after the last line end is a line,
+    A byte-order mark at the beginning is removed. The text after the last line end is a line,
     even if this text is empty.
     """
     text = without_bom(body)

@@ -58,13 +58,13 @@ from .rules import PATHS_BEGIN, closing_rule, entries_of
 from .urls import Origin, shown
 from .verdict import Rule
 
-_RANKS = [*KINDS]  # The names of the kinds of findings, with the most harmful kind first.
+_RANKS = [*KINDS]  # The names of the kinds of findings. The most severe kind comes first.
 
 # This matches the beginning of a text in UTF-16 or UTF-32. It is a byte-order mark, or an ASCII
 # character with NUL bytes next to it.
 _WIDE = re.compile(rb"\xff\xfe|(?:\0\0)?\xfe\xff|\0{0,3}[\t\n\r -~]\0")
 # A seam is a line that seems to begin a group, but does not (see `_seams`). Each key is the kind of
-# such a line. The value is a part of a finding, and explains why the line does not begin a group.
+# such a line. The value is a text for a finding. It explains why the line does not begin a group.
 _SEAMS = {
     UNKNOWN: "is not a user-agent line",
     USER_AGENT: (
@@ -78,8 +78,8 @@ _ENGINE_TOKENS = set(map(str.lower, _OF_ENGINES))
 # shut them out on purpose.
 _LARGE = {"Googlebot", "Bingbot"}
 _ANY = UserAgent.of("*")
-# Without a group of its own, Bingbot follows the group of its predecessor msnbot. Microsoft stated
-# this in 2010 (https://blogs.bing.com/webmaster/September-2010/Bingbot-is-coming-to-town).
+# If Bingbot has no group of its own, it follows the group of its predecessor msnbot. Microsoft
+# stated this in 2010 (https://blogs.bing.com/webmaster/September-2010/Bingbot-is-coming-to-town).
 _BINGBOT_OR_MSNBOT = UserAgent.of(("Bingbot", "msnbot"))
 _MOST_SITEMAPS = 1_000  # Only this many sitemap lines of a file are checked.
 # This matches a host that no crawler can reach. It is the developer's own machine, an example from
@@ -130,9 +130,9 @@ def findings(
     site: Origin | None = None,
     more: Callable[[RobotsTxt], Iterable[tuple[int, str, str]]] = lambda _: (),
 ) -> list[Finding]:
-    """Return the findings in a robots.txt, sorted by harm and by line number.
+    """Return the findings in a robots.txt, sorted by severity and then by line number.
 
-    The findings that do the greatest harm come first. Any `body` is valid.
+    The most severe findings come first. Any `body` is valid.
 
     Args:
         body: the bytes of the file.
@@ -245,7 +245,7 @@ def _on_groups(
     """
     seams = _seams(all_lines)
     shut_out, is_closed = _shut_out(robotstxt, groups, seams)
-    reported: set[str] = set()  # The search engines of which a finding says that they are shut out.
+    reported: set[str] = set()  # The search engines that are reported as shut out.
     for (rule, seam), names in shut_out.items():
         is_for_all = "*" in names
         why = f'"{rule}" keeps them away from the whole site'
@@ -348,8 +348,8 @@ def _seams(all_lines: Iterable[Line]) -> set[int]:
     for line in all_lines:
         if line.kind == USER_AGENT:
             # Some authors set a crawl delay or a request rate for some user agents directly above
-            # the line "User-agent: *", and want them to follow the rules of "*", too. So this line
-            # is not a seam.
+            # the line "User-agent: *". They want these user agents to follow the rules of "*" as
+            # well. So this line is not a seam.
             if fields and (line.value != GLOBAL or fields.isdisjoint(OF_GROUPS)):
                 seams.add(line.number)
             fields = set()
@@ -370,9 +370,9 @@ def _shut_out(
     Returns:
         A dictionary, and True if everything is disallowed for all crawlers, otherwise False. Each
         value of the dictionary is a list of search engines that follow the same rule. In the list,
-        "*" means all crawlers that no group names. The key is a pair of the rule and a line number.
-        The line is the seam (see `_seams`) that makes the search engines follow the rule. If there
-        is no seam, the number is 0.
+        "*" means all crawlers without their own group. The key is a pair of the rule and a line
+        number. The line is the seam (see `_seams`) that makes the search engines follow the rule.
+        If there is no seam, the number is 0.
     """
     shut_out: dict[tuple[Rule, int], list[str]] = {}
     is_closed = True
@@ -392,8 +392,8 @@ def _shut_out(
 def _on_crawlers(groups: Sequence[Group], all_lines: Sequence[Line]) -> Iterator[Finding]:
     """Find problems in the rules of each crawler.
 
-    One of the problems is that a crawler with its own group does not follow the rules of "*". User
-    agents that follow the same groups are handled together.
+    For example, a crawler with its own group does not follow the rules of "*". User agents that
+    follow the same groups are handled together.
     """
     followers: dict[tuple[int, ...], list[str]] = {}
     for user_agent, numbers in groups_by_agent(groups).items():

@@ -30,7 +30,7 @@ _RULE = ': a product token has letters, "-" and "_" only'  # the end of an error
 
 
 class NamedUserAgent(NamedTuple):
-    """A crawler, and the place in which the user named it.
+    """A crawler, and the place where the user named it.
 
     Attributes:
         crawler: the crawler.
@@ -65,7 +65,7 @@ class NamedUserAgent(NamedTuple):
         return cls(well_known(name) or crawler, source, name)
 
     def __str__(self) -> str:
-        """Return the name of the crawler, and where it comes from.
+        """Return the name of the crawler, and where the name comes from.
 
         For example, the result is 'mybot, from USER_AGENT "mybot/1.0"'. The source is left out if
         it is "--as", and the text is left out if it is equal to the name.
@@ -106,7 +106,7 @@ def names_in(text: str) -> list[str]:
 
 
 def hints_on(names: Iterable[str]) -> Iterator[str]:
-    """Yield a hint for each name that is probably a wrong name of a known crawler."""
+    """Yield a hint for each unknown name that probably means a known crawler."""
     for name in names:
         hint = did_you_mean(name) or did_you_misspell(name)
         if hint:
@@ -192,8 +192,8 @@ def group_in_words(
         crawler: the crawler.
         group: the user agent of the group, in lower case; None if the crawler follows no group.
         line: the number of the user-agent line of the group.
-        body: the robots.txt, from which the result takes the spelling of the user agent. If `body`
-            is empty, the user agent is in lower case.
+        body: the robots.txt. In the result, the user agent is spelt as in this file. If `body` is
+            empty, the user agent is in lower case.
     """
     heeded = [*crawler.tokens]
     if crawler.heeds_global:
@@ -218,8 +218,8 @@ def group_in_words(
 def _as_known(token: str, crawler: UserAgent) -> str:
     """Return a token of `crawler` as a text for people.
 
-    If the crawler's name continues with a digit after the token, the text contains both, as in
-    "MJ12bot (read as MJ)".
+    If the crawler's name continues with a digit after the token, the text contains the name and
+    the token, as in "MJ12bot (read as MJ)".
     """
     rest = crawler.name.removeprefix(token)
     if rest != crawler.name and rest[:1].isdigit():

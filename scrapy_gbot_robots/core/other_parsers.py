@@ -19,7 +19,7 @@ from .remarks import RULES, Finding, finding
 from .robots import Group, groups_by_agent
 from .urls import LOOSE_ESCAPE
 
-# This matches a line end of CR alone, between two lines that are not empty.
+# This matches a CR without an LF, if it separates two lines that are not empty.
 _CR_ALONE = re.compile(rb"[^\r\n]\r(?=[^\r\n])")
 # HTTrack joins the paths of a group's rules, with an LF after each path, and keeps only the first
 # bytes of the joined text. We measured how many bytes it keeps.

@@ -61,7 +61,7 @@ def matches(pattern: str, path: str) -> bool:
         return path.endswith(rest[:-1], end) if rest.endswith("$") else path.find(rest, end) >= 0
     *segments, last = rest.removesuffix("$").split("*")
     if len(segments) > _MANY_STARS and path.find(last, end + sum(map(len, segments))) < 0:
-        # Before each occurrence of the last segment, there is too little space for the others.
+        # Before each occurrence of the last segment, there is no space for the other segments.
         return False
     for segment in segments:
         begin = path.find(segment, end)
@@ -101,7 +101,7 @@ def directory_of_index(pattern: str) -> str:
 
 
 def precedence_of(length: int, allow: bool, line: int) -> int:
-    """Return the precedence of a rule. Of the rules that match, the highest precedence decides.
+    """Return the precedence of a rule. The matching rule with the highest precedence decides.
 
     A longer pattern has a higher precedence. If the lengths are equal, an allow rule has a higher
     precedence than a disallow rule (Google's page, "Order of precedence for rules"). Of two rules
@@ -153,7 +153,7 @@ class Patterns:
         text: the patterns in file order, with an LF between them.
         lines: the line number of each pattern.
         tried: the result of `split`, in which `best` looks up the patterns; None before the first
-            call.
+            call of `split`, and after `Rules` has freed the result.
     """
 
     __slots__ = ("_allow", "lines", "text", "tried")
@@ -237,10 +237,10 @@ class Patterns:
         if "*" in text or "$" in text:
             wild = [text for text in texts if "*" in text or "$" in text]
         # Before `best` compares a path with a pattern that has a wildcard, it checks that the path
-        # contains a literal text of the pattern, which is fast. This text is the first segment,
-        # without "/", "*" and "$" at both ends. For "/shop/*.pdf$" it is "shop". The texts and the
-        # patterns are in two lists. With one list of pairs, the garbage collector would have to
-        # visit every pair.
+        # contains a literal text of the pattern, which is fast. To find this text, "/", "*" and "$"
+        # are removed from both ends of the pattern, and the first segment of the rest is taken. For
+        # "/shop/*.pdf$" it is "shop/". The texts and the patterns are in two lists. With one list
+        # of pairs, the garbage collector would have to visit every pair.
         needles = [text.strip("/*$").partition("*")[0] for text in wild]
         self.tried = tried = texts, wild, needles
         return tried

@@ -2,8 +2,8 @@
 
 The preferences are in `Content-Usage` and `Content-Signal` lines. For example, the line
 "Content-Usage: train-ai=n" refuses the use of the site's content for training models. Here
-`train-ai` is a label, the name of a kind of use. If no line contains a label, this kind of use is
-neither granted nor refused.
+`train-ai` is a label, the name of a kind of use. If no line contains the label, this kind of use
+is neither granted nor refused.
 
 This module is experimental. The specifications of both fields are drafts, so the names in this
 module may change. `Rules` keeps the lines as written, and this module reads them only when a caller
@@ -38,8 +38,9 @@ def _granted(attribute: str, yes: str, no: str) -> dict[str, dict[str, Any]]:
     return {yes: {attribute: True}, no: {attribute: False}}
 
 
-# The type of a table of labels. For each label and each of its valid values, it contains the
-# attributes that `Preferences` gets. For example, USAGE["train-ai"]["n"] is {"train_ai": False}.
+# The type of a table of labels. For each label and each of its valid values, it contains an
+# attribute of `Preferences` and the value of this attribute. For example, USAGE["train-ai"]["n"] is
+# {"train_ai": False}.
 Labels: TypeAlias = Mapping[str, Mapping[str, dict[str, Any]]]
 USAGE: Labels = {  # These labels are from draft-ietf-aipref-vocab-08.
     "train-ai": _granted("train_ai", "y", "n"),
@@ -59,7 +60,7 @@ _SIGNAL = b"content-signal"  # the name of a field, in lower case
 _KEPT = 8
 
 # A text with more bytes than this is not read as a Dictionary (RFC 9651). A line of a header or of
-# a robots.txt never has so many bytes.
+# a robots.txt is never this long.
 _MAX_BYTES = 65_536
 
 # The following expressions match one member of a Dictionary (RFC 9651, "Structured Field Values for
@@ -154,8 +155,8 @@ def _statements(
             continue
         path, dictionary = path_and_dictionary(value)
         pairs = read_dictionary(dictionary)
-        # The path is added even if the line has no valid Dictionary, so that no shorter path
-        # decides.
+        # Even if the line has no valid Dictionary, its path is added. Otherwise a shorter path
+        # might decide.
         at_path = stated.setdefault(path, [])
         if pairs is not None:
             at_path.append(stated_in(pairs.items(), USAGE, number))

@@ -45,7 +45,7 @@ ERROR = "error"
 # At the level WARNING, the line works for Google but may fail for other crawlers, or it does less
 # than its author expects.
 WARNING = "warning"
-# NOTE: the line may be correct, but it has an effect that its author should know.
+# At the level NOTE, the line may be correct, but its author should know what effect it has.
 NOTE = "note"
 LEVELS = (ERROR, WARNING, NOTE)  # The most severe level comes first.
 
@@ -91,9 +91,9 @@ class Finding(NamedTuple):
 
 
 # The text of each kind of finding describes the problem and its solution. Findings are reported in
-# the order of these kinds, which is our judgement. First come lines that close pages by mistake,
-# then lines that open pages by mistake, and then lines that only lack something. The names of the
-# kinds are the same in every version of this package.
+# the order of these kinds. This order is our own choice. Lines that close pages by mistake come
+# first. Lines that open pages by mistake come next, and lines that only lack something come last.
+# The names of the kinds are the same in every version of this package.
 _WORDS = {
     ERROR: {
         "search engine shut out": "{crawlers} may fetch nothing: {why}",
@@ -334,7 +334,7 @@ _OF_OTHERS = {
     b"request-rate",
     b"visit-time",
 }
-# The usual spelling of each field that other crawlers use, by its name in lower case.
+# For each field that other crawlers use, the usual spelling of its name. Keys are in lower case.
 _SPELT = {name.decode("ascii"): name.decode("ascii").capitalize() for name in _OF_OTHERS}
 _SPELT.update({"content-signal": "Content-Signal", "content-usage": "Content-Usage"})
 _SPELT["license"] = "License"
@@ -351,7 +351,7 @@ _MOST_NAMED = 3  # A finding names at most three characters by their code points
 # This matches a list of URLs with separators between them. A URL within the query or fragment of
 # another URL is not considered.
 _LISTED_URL = re.compile(rb"[^?#]*[,;|]https?://", re.IGNORECASE)
-# The effect of bytes that are not UTF-8 in each kind of line, for the text of a finding.
+# For each kind of line, a text for a finding. It describes the effect of bytes that are not UTF-8.
 _NOT_UTF_8 = dict.fromkeys(RULES, "the path is matched byte by byte")
 _NOT_UTF_8[SITEMAP] = "in the URL, each byte past ASCII is read as % and its code"
 _BETWEEN_NAMES = re.compile(r"[\s,;|]+")
@@ -423,7 +423,7 @@ def remarks_on(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator
 
 def on_lines(all_lines: Iterable[Line], body: bytes, *, cut: bool) -> Iterator[Finding]:
     """Yield the findings about single lines of `body`. The arguments are as in `remarks_on`."""
-    user_agents: set[str] = set()  # The user agents of the current group that were read so far.
+    user_agents: set[str] = set()  # The user agents of this group that have been read so far.
     has_rules = False
     number = 0
     for line, raw in zip(all_lines, split_lines(body), strict=True):
@@ -504,7 +504,7 @@ def _on_bytes(line: Line, written: bytes) -> Odd:
 def _on_rule(line: Line, raw: bytes) -> Odd:
     """Find problems in the path of a rule."""
     path = line.value
-    # The end of a long line may be cut within a character, so errors are ignored.
+    # A long line may be cut in the middle of a character, so decoding errors are ignored.
     as_typed = as_written(raw).decode("utf-8", "ignore")
     odd = "".join(_ODD_IN_PATH.findall(as_typed))
     yield from _on_several_paths(path)
@@ -612,7 +612,7 @@ def _on_no_agent(text: str) -> Odd:
 
 
 def _on_cut_agent(text: str, user_agent: str) -> Odd:
-    """Check the value of a user-agent line of which Google's parser reads only the beginning.
+    """Check the value of a user-agent line if Google's parser reads only a part of the value.
 
     The caller has checked that the value is not the name of one crawler. If the author probably
     meant "*" or a known crawler, the finding is an error. Otherwise the finding is a note.

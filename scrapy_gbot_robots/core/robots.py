@@ -340,7 +340,7 @@ def groups_by_agent(groups: Iterable[Group]) -> dict[str, tuple[int, ...]]:
 def every_group_of(robotstxt: RobotsTxt) -> EveryGroup:
     """Return the groups of all user agents as an `EveryGroup` object.
 
-    To get the rules of many user agents, this is faster than calling `rules_for` for each of them.
+    For many user agents, this is faster than calling `rules_for` for each of them.
     """
     return EveryGroup(robotstxt._body)  # noqa: SLF001
 
@@ -381,6 +381,6 @@ def is_cut(robotstxt: RobotsTxt) -> bool:
 def size_of(robotstxt: RobotsTxt) -> int:
     """Return the number of bytes that the parser read.
 
-    With this number a caller can estimate how long reading the lines takes.
+    With this number, a caller can estimate how long it takes to read the lines.
     """
     return len(robotstxt._body)  # noqa: SLF001 - as above

@@ -20,10 +20,10 @@ arranged in the same way as the disallow rules. They are searched only if a disa
 and an allow rule may have a higher precedence.
 
 1. A rule without a wildcard is a *stem*. The rule matches a path that begins with the stem. The
-   stems are sorted, and one bisection finds the place of the path among them. The path can begin
-   only with the stem before this place, and with the prefixes of this stem. So each stem has a link
-   to its longest prefix among the stems. Each stem also stores the highest precedence of the rules
-   along its chain of links.
+   stems are sorted, and one bisection finds the place of the path among them. Of all stems, the
+   path can begin only with the one before this place, and with the prefixes of this stem. So each
+   stem has a link to its longest prefix among the stems. Each stem also stores the highest
+   precedence of the rules along its chain of links.
 2. A wildcard pattern with a long text before its first star *hangs* on that text as a stem. The
    pattern is tried only for paths that begin with the stem.
 3. Any other wildcard pattern has a *needle*, which is its longest literal segment after the first
@@ -77,7 +77,7 @@ from .urls import path_of
 # pattern itself. The needle is a literal text that every matching path contains.
 Filed = tuple[int, str, str]
 
-# A stem is a text with which matching paths begin. If there are at most this many stems, one
+# A stem is a text that matching paths begin with. If there are at most this many stems, one
 # `startswith` call with all of them is faster than a bisection.
 _FEW_STEMS = 40
 # A needle is a text that matching paths contain. If there are at most this many needles, searching
@@ -369,7 +369,7 @@ def _likely(filed: Iterable[Filed], path: str) -> Iterator[Filed]:
     suffixes = [*sorted(last), _END, _END]
     for rule in filed:
         _, _, pattern = rule
-        # The greatest index at which the segment that was checked last may begin.
+        # The greatest index at which the last checked segment may begin.
         begin = len(path)
         for segment in pattern.removesuffix("$").split("*")[:0:-1]:
             text = segment[:_SUFFIX]

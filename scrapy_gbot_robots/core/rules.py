@@ -320,8 +320,8 @@ def preferences_of(rules: Rules, url: str | bytes) -> Preferences:
 def preferences_if_allowed(rules: Rules, url: str | bytes) -> Preferences:
     """Return the preferences that `preferences_of` would return if `rules` allowed `url`.
 
-    The caller has found out that `url` may be fetched, perhaps because the user made an agreement
-    with the site's owner.
+    The caller has already decided that `url` may be fetched. For example, the user may have an
+    agreement with the site's owner.
     """
     from .preferences import NOTHING_SAID, said_by  # noqa: PLC0415 - most crawls never ask
 
@@ -362,8 +362,8 @@ def takes_long(rules: Rules, url: str | bytes) -> bool:
 def _quick_chars(rules: Rules) -> tuple[Index | None, float]:
     """Return the current index, and the length in characters of the longest URL that is fast.
 
-    For a longer URL, `takes_long` is True. The number is negative if even the shortest URL may take
-    long. If the rules get another index, the number must be computed again.
+    For a longer URL, `takes_long` is True. If even the shortest URL may take long, the length is
+    negative. If the rules get another index, the length must be computed again.
     """
     index = rules._index  # noqa: SLF001
     if len(content_lines_of(rules)) > _MANY_CONTENT_LINES:
@@ -388,7 +388,7 @@ def entries_of(rules: Rules) -> list[Rule]:
 
 
 def closing_rule(rules: Iterable[Rule]) -> Rule | None:
-    """Return the rule that disallows every URL; None if a URL may be allowed.
+    """Return the rule that disallows every URL; None if some URLs may be allowed.
 
     The result is the longest disallow rule that matches every path. If an allow rule is equally
     long or longer, the result is None, because this allow rule decides for some URLs. Allow rules

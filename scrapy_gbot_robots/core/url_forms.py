@@ -27,10 +27,10 @@ from .verdict import Verdict
 # Every client sends these characters unchanged. If a URL contains only these characters, and has no
 # dot segment, no empty query and no empty parameters, every client sends it as written.
 _SENT = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
-# To check many URLs at once, they are joined into one text, with an LF after each URL. This matches
-# the text if all other characters are in `_SENT`.
+# This checks many URLs at once. It matches a text of joined URLs, with an LF after each URL, if all
+# other characters are in `_SENT`.
 _ARE_SENT = re.compile(rf"[{re.escape(_SENT)}\n]*").fullmatch
-# If the joined text contains one of these strings, some client may change one of the URLs. For
+# If such a joined text contains one of these strings, a client may change one of the URLs. For
 # example, "?\n" is the end of a URL with an empty query.
 _MAY_BE_ODD = ("/.", ";?", ";\n", "?\n")
 # This matches one URL that consists of characters in `_SENT` and does not end with ";" or "?".
@@ -167,8 +167,8 @@ def _have_one_form(paths: Collection[str]) -> bool:
 def verdict_on_all_forms(rules: Rules, url: str | bytes) -> Verdict:
     """Return the verdict on `url` in all forms in which a client may send it.
 
-    The first disallowed form decides. If this form is not the URL as written, the reason of the
-    verdict names the form.
+    The first disallowed form decides. If this form is not the URL as written, the reason in the
+    verdict shows the form.
     """
     verdict = rules.verdict(url)
     if verdict.allowed:

@@ -53,7 +53,7 @@ _ODD = re.compile(
     r"([A-Za-z][A-Za-z0-9+.-]*)://(?:[^/?#\\]*@)?"
     r"(\[[0-9A-Fa-f:.]*\]|[^/?#@\\:\[\]]*)(?::([0-9]*))?(?=[/?#]|\Z)"
 )
-# Matches the user name and the password of a URL, also with an "@" in the password.
+# This matches the user name and the password of a URL, even if the password contains an "@".
 _USER_INFO = re.compile(r"(?<=//)[^/?#\s]*@")
 # The characters that a host may not contain. They are the forbidden domain code points of
 # url.spec.whatwg.org, and ";".

@@ -1,4 +1,4 @@
-"""Define the verdict on a URL, which contains the deciding rule and the reason.
+"""Define the verdict on a URL, with the deciding rule and the reason.
 
 The log, the exception, the stats and the commands all take their texts from one `Verdict`, so these
 texts cannot disagree.
