@@ -1,4 +1,4 @@
-"""Features that follow drafts of standards, so they may change with these drafts.
+"""Features that follow drafts of standards. They may change with these drafts.
 
 There is one feature: the preferences of sites about the use of their content. Everything here may
 change between minor versions of the plugin. This package may import `core` and `meta`. `core` reads

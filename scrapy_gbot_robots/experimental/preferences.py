@@ -1,4 +1,4 @@
-"""Compares what a crawl uses pages for with what sites prefer about the use of their content.
+"""Compares the purposes of a crawl with the preferences of sites about the use of their content.
 
 A site states its preferences in the fields Content-Usage and Content-Signal, which two drafts
 define. The fields may be lines of its robots.txt or headers of a page. A header applies only to its
@@ -12,8 +12,8 @@ refuses a purpose, the setting `GBOT_ROBOTS_PURPOSES_ACTION` determines whether 
 forbidden, or whether the refusal is only noted. A site that states no preferences does not refuse
 any purpose.
 
-The module is experimental, because the drafts may change. The verdicts of rules do not depend on
-preferences.
+The module is experimental, because the drafts may change. Whether the rules of a robots.txt allow
+a URL does not depend on preferences.
 Sources: the sources of core/preferences.py, and RSL 1.0 for the field `License`.
 """
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-# For each finding of `lint`: the line number, the name of the kind of finding, and a text.
+# Each finding of `lint` consists of a line number, the name of its kind, and a text.
 Odd: TypeAlias = Iterator[tuple[int, str, str]]
 
 PURPOSES = tuple(USAGE)
@@ -67,7 +67,7 @@ UNSAID = "unsaid"
 
 
 def of_headers(usage: Iterable[bytes], signals: Iterable[bytes]) -> Preferences:
-    """Return the preferences in the headers of a response, which are for its page only.
+    """Return the preferences in the headers of a response. They apply only to its page.
 
     Args:
         usage: the values of the `Content-Usage` headers. Together they form one Dictionary (RFC
@@ -122,7 +122,7 @@ def _not_read(path: str, dictionary: bytes) -> str:
 
 
 def _on_label(line: int, field: str, pairs: Iterable[tuple[str, str]], labels: Labels) -> Odd:
-    """Yield a mistake if some labels in a line have no effect. It describes the first of them.
+    """If some labels in a line have no effect, yield a mistake that describes the first of them.
 
     A label, such as "train-ai", has no effect if the field of the line does not define it, or if
     its value is not valid. But if neither Content-Usage nor Content-Signal defines a label, it may
@@ -177,7 +177,7 @@ def word_on(purpose: str, stated: Preferences) -> str:
 def refusal(
     purposes: Iterable[str], stated: Preferences, who: str = "robots.txt"
 ) -> Verdict | None:
-    """Return a verdict that forbids a request, or None if `stated` does not refuse a purpose.
+    """Return a verdict that forbids a request, or None if `stated` refuses none of `purposes`.
 
     Args:
         purposes: the purposes of the crawl.
@@ -271,7 +271,7 @@ class PreferenceCheck:
 
 
 def _note(stated: Preferences) -> dict[str, Any]:
-    """Return the preferences as `meta.PREFERENCES` describes them, for `request.meta`."""
+    """Return the preferences in the form for `request.meta` (see `meta.PREFERENCES`)."""
     return {
         **{purpose: word_on(purpose, stated) for purpose in PURPOSES},
         "use": stated.use,

@@ -1,6 +1,6 @@
 """Reads the rules of one page from its headers, its robots meta tags and its links.
 
-`Directives` are a dict from the names of rules to values. The value of a word such as "noindex" is
+`Directives` is a dict that maps names of rules to values. The value of a word such as "noindex" is
 True, the value of a limit such as "max-snippet" is its text, and the value of "unavailable_after"
 is a time in ISO 8601. These are plain values, so that `request.meta` and a JOBDIR can contain them.
 
@@ -15,7 +15,7 @@ A link is the `href` of an `a` or `area` element, resolved against the base URL 
 Scrapy's link extractors. The URLs of requests and links are compared in the form that Scrapy gives
 them, without their fragments.
 Source: Google's page "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications", and
-Google's page on qualifying links. libxml2 finds the end of a head by the rules of HTML.
+Google's page on qualifying links. libxml2 finds the end of a head as HTML defines it.
 """
 
 from __future__ import annotations
@@ -41,12 +41,11 @@ Directives: TypeAlias = "dict[str, bool | str]"
 
 EVERYONE = "robots"  # A meta tag with this name is for all crawlers.
 
-# All `X-Robots-Tag` headers of a page together are read up to this number of characters. The same
+# Only this many characters are read from all `X-Robots-Tag` headers of a page together. The same
 # limit applies to all robots meta tags of a page together. Twisted's client does not accept a
 # longer header line.
 MOST_BYTES = 16 * 1024
-# At most this many directives of one page are kept. The directives that Google defines are always
-# kept.
+# If a page has this many directives, further ones are kept only if they are in `KNOWN`.
 MOST_NAMES = 100
 
 # These directives have no effect, because they state the default.
@@ -99,7 +98,7 @@ def in_meta_tags(contents: Iterable[str], directives: Directives) -> Directives:
     `contents` are the values of the attribute `content` of the meta tags. If a directive has
     different values, the more restrictive value is kept.
     """
-    # A date such as "wed, 25 jun 2031" may contain one comma. So two commas are put between the
+    # A date may contain one comma, as in "wed, 25 jun 2031". So two commas are put between the
     # contents. Otherwise the content after a date could be read as a part of the date.
     joined = ",,".join(contents)
     for _, name, text in _statements(joined[:MOST_BYTES], addressed=False):
@@ -146,9 +145,9 @@ def _statements(text: str, *, addressed: bool) -> Iterator[tuple[str, str, str]]
 def _add(directives: Directives, name: str, text: str) -> None:
     """Add a directive to `directives`. If it is there already, keep the more restrictive value.
 
-    The more restrictive value is the smaller limit or the earlier date. Dates are kept as text in
-    UTC, because the alphabetical order of these texts is the order in time. If a value cannot be
-    read, the directive is ignored, as Google's page requires for dates.
+    The more restrictive value is the smaller limit or the earlier date. Dates are kept as texts in
+    UTC, so that their alphabetical order is chronological. If a value cannot be read, the directive
+    is ignored, as Google's page requires for dates.
     """
     if name == "none":
         directives.update({"noindex": True, "nofollow": True})
@@ -239,15 +238,15 @@ def _contents(start: bytes, names: Collection[str]) -> Iterator[str]:
 
 
 def links_not_to_follow(response: TextResponse, *, whole_page: bool = False) -> set[str]:
-    """Return the URLs of the links that a page asks not to follow, without fragments.
+    """Return the URLs of the links that crawlers should not follow according to a page.
 
-    A page may have several links to one URL. If one of these links may be followed, the URL is left
-    out. All other URLs are returned in two forms: the form that a request gives them, and the
-    canonical form, which a `LinkExtractor(canonicalize=True)` gives them.
+    The URLs have no fragments. A page may have several links to one URL. If crawlers may follow one
+    of these links, the URL is left out. All other URLs are returned in two forms: the form that
+    they have in a request, and the canonical form, as from a `LinkExtractor(canonicalize=True)`.
 
     Args:
         response: the page.
-        whole_page: whether the page asks not to follow any of its links.
+        whole_page: whether the page asks crawlers not to follow any of its links.
     """
     lower = response.body.lower()
     if not whole_page and not any(rel.encode() in lower for rel in _NOT_TO_FOLLOW):
@@ -272,7 +271,7 @@ def links_not_to_follow(response: TextResponse, *, whole_page: bool = False) -> 
             encodings = {response.encoding} if target.isascii() else {response.encoding, "utf-8"}
             urls = set()
             for encoding in encodings:
-                # The page may contain a character as a number ("&#8364;") if its encoding lacks it.
+                # If the encoding lacks a character, the page may contain its number ("&#8364;").
                 with suppress(UnicodeEncodeError):
                     urls.add(urldefrag(safe_url_string(target, encoding=encoding)).url)
             # The values of `rel` may be separated by blanks or commas.

@@ -3,8 +3,8 @@
 The page rules, or *directives*, are in the headers, meta tags and links of a page (directives.py).
 
 A request does not show whether a callback has made it from a link. So a request is dropped if the
-page has a link with the same URL, and "nofollow" applies to the page or this link. All other
-requests pass.
+page has a link with the same URL, and if "nofollow" applies to this link or to the whole page. All
+other requests pass.
 
 If the setting `GBOT_ROBOTS_PAGE_RULES_DROP` lists a directive of the page, the items from the page
 are dropped. This happens here and not in a pipeline, because a pipeline does not get the page.
@@ -40,8 +40,8 @@ logger = logging.getLogger(__name__)
 class PageRulesMiddleware(BaseSpiderMiddleware):
     """Puts a page's directives into `response.meta["gbot_robots_page_rules"]`, and obeys them.
 
-    It drops requests for links that a page asks not to follow. If a page has a directive that
-    `GBOT_ROBOTS_PAGE_RULES_DROP` lists, it drops the items from this page.
+    It drops requests for links that crawlers should not follow according to the page. If a page has
+    a directive that `GBOT_ROBOTS_PAGE_RULES_DROP` lists, it drops the items from this page.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -71,8 +71,7 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
         request = response.request
         if request is None:
             return
-        # Read the directives for the same user agent for which the request was checked against a
-        # robots.txt.
+        # Use the same user agent as when the request was checked against a robots.txt.
         identity = identity_of(self.crawler) or self._identity
         directives = directives_of(response, identity.tokens(request))
         request.meta[PAGE_RULES] = directives = at_time(time.time(), directives)
@@ -81,10 +80,10 @@ class PageRulesMiddleware(BaseSpiderMiddleware):
             self.crawler.stats.inc_value(f"gbot_robots/page_rules/{name}")
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
-        """Return `request`, or None if the page asks not to follow the link to the request's URL.
+        """Return `request`, or None if its URL is in a link that crawlers should not follow.
 
         If the result is None, Scrapy drops the request. The links of the page are read only if the
-        request may have been made from one of them.
+        request could have been made from one of them.
         """
         if (
             not isinstance(response, HtmlResponse)

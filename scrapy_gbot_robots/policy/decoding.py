@@ -36,12 +36,12 @@ _FED = 8_192
 _PIECE = 65_536
 _MOST_CODINGS = 2
 # If a body has two codings, `_bounded` limits the bytes and pieces that the outer decoder yields.
-# Each limit consists of one of the next two numbers, and of a part that grows with the allowed size
+# Each limit is the sum of one of the next two numbers and a part that grows with the allowed size
 # of a robots.txt. The two numbers are large, because the inner decoder may read many bytes before
 # it yields the first one. A zstd decoder, for example, reads up to 128 KiB.
 _OUTER_BYTES = 2**21
 _MOST_PIECES = 1_000
-# The values of zlib's parameter `wbits` that select the format of the compressed data.
+# Values for zlib's parameter `wbits`, which selects the format of the compressed data.
 _GZIP = 16 + zlib.MAX_WBITS
 _ZLIB = zlib.MAX_WBITS
 _RAW = -zlib.MAX_WBITS
@@ -62,7 +62,7 @@ _TEXT_FILE = re.compile(
 
 
 class DecodeError(ValueError):
-    """Raised if a body does not have the coding that the header names, or ends too early."""
+    """Raised if a body does not have the coding named in its header, or if it ends too early."""
 
 
 class NoDecoderError(DecodeError):
@@ -93,9 +93,9 @@ def as_served(body: bytes, flags: Collection[str]) -> bytes:
 def is_decoded(body: bytes) -> bool:
     """Return whether `body` is certainly text, and not the bytes of a content coding.
 
-    It is text if it is UTF-8 and its beginning contains no byte of binary data. Encoded data has
-    such bytes, except perhaps in its first few bytes. So a body that is shorter than the shortest
-    robots.txt with a rule is not certainly text.
+    It is text if its beginning is UTF-8 and contains no byte of binary data. Encoded data contains
+    such bytes, but perhaps not among its first few bytes. So the result is False if the body is
+    shorter than the shortest robots.txt with a rule.
     """
     head = body[:_PIECE]
     if len(head) < _SHORTEST_FILE or _BINARY.search(head):
@@ -123,8 +123,8 @@ def decoded(
             last one is undone first.
         limit: the largest number of decoded bytes to return.
         whole: whether `body` is complete. If `whole` is False, `body` may end early.
-        may_be_empty: whether a body of 0 bytes is an empty file, whatever coding the header names.
-            Some servers send an empty file in this way.
+        may_be_empty: whether a body of 0 bytes is an empty file, even if the header names a
+            coding. Some servers send an empty file in this way.
 
     Returns:
         The first decoded bytes, and whether the file has more bytes than these.
@@ -155,7 +155,7 @@ def decoded(
             raise DecodeError(f"the {named} body ends too early") from None
     except NoDecoderError:
         raise
-    # On hostile bytes, decoders raise exceptions of many classes, such as zlib.error.
+    # If the bytes are hostile, decoders raise exceptions of many classes, such as zlib.error.
     except Exception as error:
         raise DecodeError(f"the {named} body is broken: {error}") from error
     text = bytes(out[:limit])
@@ -307,8 +307,8 @@ class _Modules(NamedTuple):
 
     Attributes:
         names: their names. The first module that is installed and not too old is used.
-        needed: an attribute of a class, which a module that is too old does not have.
-        to_install: what a user has to install, for people.
+        needed: a class and its attribute. If a module lacks the attribute, it is too old.
+        to_install: what a user has to install, as a text for people.
     """
 
     names: tuple[str, ...]
@@ -317,7 +317,7 @@ class _Modules(NamedTuple):
 
 
 _MODULES = {
-    # Version 1.2 of both packages added this attribute, and the limit that `_unbrotlied` passes.
+    # Both packages have had the attribute below, and `output_buffer_limit`, since version 1.2.
     "br": _Modules(
         ("brotli", "brotlicffi"),
         "Decompressor.can_accept_more_data",

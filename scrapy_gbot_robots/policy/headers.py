@@ -4,10 +4,10 @@
 crawl should wait before the next request. `proxy_fault` returns the report of a proxy that could
 not reach the server.
 
-A header may contain any bytes, so the functions raise no exception for wrong values, and read only
-the beginning of long values. Scrapy's `parse_cachecontrol` is not used, for two reasons. It splits
-quoted strings at their commas. If there are several `max-age` directives, it takes the last one,
-but RFC 9111 4.2.1 prefers the first one.
+A header may contain any bytes. So the functions raise no exception if a value is invalid, and read
+only the beginning of a long value. Scrapy's `parse_cachecontrol` is not used, for two reasons. It
+splits quoted strings at their commas. If there are several `max-age` directives, it takes the last
+one, but RFC 9111 4.2.1 prefers the first one.
 
 The sources are Google's page, "Caching"; RFC 9309 2.4; RFC 9111 4.2.1 and 5.2.2 (Cache-Control),
 and 5.1 (Age); RFC 9110 10.2.3 (Retry-After); RFC 9209 2 and RFC 8941 4.2 (Proxy-Status).
@@ -23,14 +23,14 @@ from email.utils import parsedate_to_datetime
 _HEADER_BYTES = 4096  # Only this many bytes at the beginning of a header are read.
 _PROXY_STATUS_BYTES = 65_536  # the greatest length of all Proxy-Status headers together
 _DATE_BYTES = 64  # Only this many bytes at the beginning of a date are read.
-_FOREVER = 2.0**31  # This number replaces a larger number of seconds (RFC 9111 1.2.2).
+_FOREVER = 2.0**31  # A larger number of seconds is lowered to this one (RFC 9111 1.2.2).
 
 # A directive of a Cache-Control header. It ends at the first comma outside quoted strings.
 _DIRECTIVE = re.compile(r'(?:[^,"]+|"(?:[^"\\]|\\.)*"?)+', re.DOTALL)
 _SECONDS = re.compile(r"-?[0-9]+")
 
-# The syntax of a list (RFC 9651). A list contains members with commas between them, and a member is
-# an item with parameters. RFC 9651 replaces RFC 8941, and adds dates and display strings.
+# The syntax of a list (RFC 9651). A list consists of members with commas between them. Each member
+# is an item with parameters. RFC 9651 replaces RFC 8941, and adds dates and display strings.
 _OWS = r"[ \t]*"
 _NEXT_MEMBER = re.compile(rf"{_OWS},{_OWS}(?!\Z)")
 _STRING = r'"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"'
@@ -68,10 +68,11 @@ PROXY_ERRORS = (
 def max_age(cache_control: Iterable[bytes], age: bytes | None = None) -> float | None:
     """Return the number of seconds for which a response is fresh; None if no header sets it.
 
-    The result is 0.0 for `no-store` and for `no-cache`, even together with a `max-age`.
+    The result is 0.0 for `no-store` and for `no-cache`, even if there is a `max-age` as well.
     `no-cache="field"` is ignored, because it limits only the header `field`. If there are several
-    `max-age`, the first one is used (RFC 9111 4.2.1). A `max-age` that is not a number is ignored,
-    and 0 replaces a negative `max-age`. `s-maxage` is ignored, because it is for shared caches.
+    `max-age` directives, the first one is used (RFC 9111 4.2.1). A `max-age` that is not a number
+    is ignored, and a negative one counts as 0. `s-maxage` is ignored, because it is for shared
+    caches.
 
     Args:
         cache_control: the values of all Cache-Control headers.

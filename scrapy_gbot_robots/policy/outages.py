@@ -46,8 +46,8 @@ _SKEW = 5.0  # The clocks of processes that share a storage may differ by this m
 # The minimum max-age in seconds. A lower value in a header is raised to this one. Otherwise the
 # robots.txt might be fetched again for each request.
 _MIN_AGE = MINUTE
-# The wait after the first failure, in seconds. Each further failure doubles the wait, until it is
-# the longest wait for this kind of failure.
+# The wait after the first failure, in seconds. Each further failure doubles the wait, until it
+# reaches the longest wait for this kind of failure.
 _FIRST_RETRY = 1.0
 _BUSY_RETRY = 5 * MINUTE  # the longest wait after a 503 or 429
 _SLOW_RETRY = HOUR  # the longest wait after any other failure
@@ -56,15 +56,16 @@ _RETRY_AFTER = DAY  # the longest wait that a Retry-After header can cause
 # allowed, requests wait only if the fetch is late by more than this number of seconds.
 _GRACE = HOUR
 # A copy is refreshed in the background before it is out of date. The refresh begins when a tenth of
-# the fresh time of the copy is left. If a tenth is more than an hour, the refresh begins an hour
-# before the end.
+# the fresh time of the copy is left. If a tenth is more than an hour, the refresh begins when an
+# hour is left.
 _REFRESH_SHARE = 0.1
 _REFRESH_MOST = HOUR
 # If this many fetches in a row find no server, requests no longer wait for the robots.txt.
 GONE_AFTER = 3
 # A server that sends one of these statuses denies access to its robots.txt.
 REFUSALS = (401, 402, 403, 451)
-# A server that sends one of these statuses is only busy, so the next fetch is due sooner.
+# A server that sends one of these statuses is only busy. So the next fetch is due sooner than after
+# other failures.
 _OFTEN = frozenset({429, 503})
 
 
@@ -116,11 +117,11 @@ class Outage:
     since: float  # The time of the first failure.
     failures: int  # The number of failures in this outage.
     status: int | None  # The HTTP status of the last failure; None if no response came.
-    why: str  # The reason of the last failure, for people.
+    why: str  # The reason for the last failure, as a text for people.
     retry_at: float  # The time at which the next fetch is due.
     # The kind of the last failure; None if the server sent a response, such as a 503.
     failure: Failure | None = None
-    alike: int = 1  # The number of failures of the same kind in a row, up to the last one.
+    alike: int = 1  # How many of the last failures in a row were of the same kind.
     failed_at: float = 0.0  # The time of the last failure; 0.0 if it is not known.
     redirected_to: str = ""  # The URL to which the last fetch was redirected; "" if it was not.
 
@@ -143,7 +144,7 @@ class Outage:
         return self.alike
 
     def in_words(self, now: float) -> str:
-        """Return the reason of the last failure, and the age of the outage at `now`.
+        """Return the reason for the last failure, and the age of the outage at `now`.
 
         An age of less than a minute is left out.
         """
@@ -305,9 +306,9 @@ def _prolonged(before: Outage | None, outcome: Unreachable, now: float) -> Outag
 
 
 def _wait(outcome: Unreachable, tries: int) -> float:
-    """Return the number of seconds to wait for the next fetch, after a failure with `outcome`.
+    """Return the number of seconds between the failure `outcome` and the next fetch.
 
-    `tries` is the number of failures before this failure.
+    `tries` is the number of earlier failures that count.
     """
     doubled = _FIRST_RETRY * 2.0 ** min(tries, 32)
     if outcome.retry_after is not None:
@@ -428,7 +429,7 @@ def span(secs: float) -> str:
 
 
 def date_of(secs: float) -> datetime | None:
-    """Return a time in seconds since the epoch as a date in UTC; None if no date has this time.
+    """Return a time in seconds since the epoch as a date in UTC; None if there is no such date.
 
     A storage may contain impossible times, because other programs may write there.
     """

@@ -37,7 +37,7 @@ _DETAIL_CHARS = 200  # Only this many characters of an error message are kept.
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The server sent a robots.txt, so the rules in it decide (RFC 9309 2.3.1.1)."""
+    """The server sent a robots.txt, so the rules in it apply (RFC 9309 2.3.1.1)."""
 
     status: int
     url: str  # The URL of the file, after redirects.
@@ -58,8 +58,8 @@ class Unavailable:
     """
 
     # The HTTP status of the response. It may be a 5xx, because a 5xx with a "not found" page is
-    # treated as a 404. It may also be a 3xx, because a redirect that is not followed is treated as
-    # a 404, too.
+    # treated as a 404. It may also be a 3xx, because a redirect that is not followed is treated in
+    # the same way.
     status: int
     url: str  # The URL of the response, after redirects.
     why: str
@@ -105,8 +105,8 @@ class Failure(Enum):
 
 # The failures which show that there is no server at the address of the origin.
 NO_SERVER = frozenset({Failure.DNS, Failure.REFUSED})
-# The failures whose cause is in the crawl and not at the site. For example, a downloader middleware
-# has dropped the request. A new fetch would fail in the same way.
+# The failures that are caused by the crawl and not by the site. For example, a downloader
+# middleware has dropped the request. A new fetch would fail in the same way.
 NOT_ASKED = frozenset(
     {
         Failure.DROPPED,
@@ -116,8 +116,8 @@ NOT_ASKED = frozenset(
         Failure.NO_HANDLER,
     }
 )
-# The failures that are not put into the storage, because they may not happen in other processes.
-# NO_FILES is not in `NOT_ASKED`, because the process may be able to open files again in a moment.
+# The failures that are not put into the storage, because a fetch in another process might succeed.
+# NO_FILES is not in `NOT_ASKED`, because the process might soon be able to open files again.
 _OF_THIS_PROCESS = NOT_ASKED | {Failure.NO_FILES}
 
 
@@ -125,7 +125,7 @@ _OF_THIS_PROCESS = NOT_ASKED | {Failure.NO_FILES}
 class Unreachable:
     """It is not known what the site wants, so everything is restricted (RFC 9309 2.3.1.4)."""
 
-    why: str  # The reason, as a text for people. No code decides by it.
+    why: str  # The reason, as a text for people. No code depends on it.
     status: int | None = None  # The HTTP status; None if no response came.
     # The number of seconds after which the server wants the next request; None if the server does
     # not set a number.
@@ -183,7 +183,7 @@ _THREE_DIGITS = range(1000)  # Some servers send a status that is not in this ra
 
 
 def meaning_of(status: int) -> type[Outcome]:
-    """Return the kind of outcome for an HTTP status, if nothing else is known of the response."""
+    """Return the kind of outcome for a response, if only its HTTP status is known."""
     return next((meaning for codes, meaning in _STATUS_CODES if status in codes), Unreachable)
 
 

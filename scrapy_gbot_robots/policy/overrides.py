@@ -1,8 +1,8 @@
 """Read and apply the overrides of a crawl, which are in the setting GBOT_ROBOTS_OVERRIDES.
 
-With an *override*, the user replaces the rules of a site's robots.txt, or allows some paths in
-addition to them. This module reads the setting, finds the override for an origin, and applies it.
-The caller passes in the present time. A wrong value in the setting raises a ValueError.
+With an *override*, the user replaces the rules of a site's robots.txt, or allows some paths that
+these rules disallow. This module reads the setting, finds the override for an origin, and applies
+it. The caller passes in the present time. An invalid value in the setting raises a ValueError.
 
 To find the override for an origin, the module looks up the origin, its host, and each domain above
 the host in a dictionary. So a look-up takes the same time for any number of overrides.
@@ -46,10 +46,10 @@ _HOST = re.compile(r"(\*\.)?([^/?#@*\\:]+|\[[^/?#@*\\]+\])")
 # of letters, digits, hyphens and underscores, or it is an IPv6 address. A name that begins with a
 # hyphen is not resolved.
 _REAL_HOST = re.compile(r"(?!-)[a-z0-9._-]+|\[.*\]")
-# The non-ASCII punctuation marks that a host name may contain. Some may be in a label (RFC 5892,
+# The non-ASCII punctuation marks that a host name may contain. Some are valid in a label (RFC 5892,
 # appendix A), and the others are dots between labels.
 _MARKS_IN_NAMES = frozenset("·׳״・。．｡")  # noqa: RUF001
-# If a wrong key contains one of these characters, the user may have listed several hosts in it.
+# If an invalid key contains one of these characters, the user perhaps listed several hosts in it.
 _SEVERAL = re.compile(r"[,;|\s]")
 # A host that is an IP address, or that looks like an IP address but is invalid. Such a host has no
 # subdomains.
@@ -72,8 +72,8 @@ class Action(Enum):
     ALLOW = "allow"  # The crawl obeys the site's rules, but may fetch some more paths.
 
 
-# The keys are actions of overrides, and the values are the states of the sites. There is no row for
-# the action ALLOW, because the state then depends on the site's robots.txt.
+# The state of a site for each action of an override. The action ALLOW is left out, because the
+# state then depends on the site's robots.txt.
 _STATES = {
     Action.IGNORE: State.FULL_ALLOW,
     Action.REPLACE: State.RULES,
@@ -114,7 +114,7 @@ class Override:
 
     @property
     def why(self) -> str:
-        """The text with which `Verdict.reason` begins if this override decides."""
+        """The beginning of `Verdict.reason` if this override decides."""
         return f"override for {shown(self.key)} ({shown(self.reason)})"
 
     def named(self, verdict: Verdict) -> Verdict:
@@ -181,9 +181,9 @@ class Overrides(dict[str, Override]):
     def open_by_mistake(self, now: float) -> Iterator[str]:
         """Yield a warning for each override that contains rules which disallow nothing.
 
-        The user probably wanted to allow some paths in addition to the site's rules. But the rules
-        of the override replace the site's rules, so the whole site is allowed. Only overrides that
-        are in force at `now` are checked. `now` is in seconds since the epoch.
+        The user probably wanted to keep the site's rules, and to allow some more paths. But the
+        rules of the override replace the site's rules, so the whole site is allowed. Only
+        overrides that are in force at `now` are checked. `now` is in seconds since the epoch.
         """
         for override in self.values():
             if override.robotstxt is None or override.ends_at <= now:
@@ -228,10 +228,10 @@ def _listed(words: str, lines: list[str]) -> str:
 
 
 def _place(key: str) -> str:
-    """Return the origin, host or domain that the key of an override names, in normal form.
+    """Return the origin, host or domain in the key of an override, in normal form.
 
-    For example, the key "HTTPS://Example.com:443/" names the origin "https://example.com", and the
-    key "127.1" names the host "127.0.0.1".
+    For example, the key "HTTPS://Example.com:443/" means the origin "https://example.com", and the
+    key "127.1" means the host "127.0.0.1".
 
     Raises:
         ValueError: the host in the key is not valid in a URL, or the key contains more than a
@@ -301,7 +301,7 @@ def read_overrides(
         parse: a function that parses the bytes of a robots.txt.
 
     Raises:
-        ValueError: a key or a value is wrong. The message names the key and the value, and explains
+        ValueError: a key or a value is invalid. The message shows the key and the value, and says
             which values are valid.
     """
     overrides = Overrides()

@@ -49,7 +49,7 @@ def judge_url(
 
 
 def agreed(url: str, verdict: Verdict, rules: Rules | None, override: Override) -> Verdict:
-    """Return the verdict on a URL that the robots.txt disallows, but an override may allow.
+    """Return the verdict on a URL that the robots.txt disallows, but an override might allow.
 
     The longest pattern that matches the URL decides. If a pattern of the override and a rule of the
     site are equally long, the override decides.
@@ -63,7 +63,7 @@ def agreed(url: str, verdict: Verdict, rules: Rules | None, override: Override) 
             allow `url`.
         rules: the site's rules; None if the site disallows everything, as the rule "Disallow: /"
             does.
-        override: an override that allows some paths in addition to the site's rules.
+        override: an override that allows some paths (with the action ALLOW).
     """
     for form in (url, *other_forms(url)):
         disallowed = len("/")

@@ -9,13 +9,13 @@ apply (Google's page, "File format"). A 2xx response with a user-agent or a site
 taken for the page of a bot wall.
 
 A *soft 404* is a 5xx with a "not found" page. It is treated as a 404 (Google's page, "Handling of
-errors and HTTP status codes"). A 5xx is a soft 404 if the title of its page, the first heading or,
-in plain text, the first line means "page not found" in a language of the table `LANGUAGES`, or is
-a message of a web framework (`ROUTERS`).
+errors and HTTP status codes"). A 5xx is a soft 404 if the title or first heading of its page means
+"page not found" in a language of the table `LANGUAGES`, or is a message of a web framework
+(`ROUTERS`). In plain text, the first line is compared in place of the title.
 
-A body may be long or hostile, so only its first 16 KiB are searched. One search reads the whole
-body, the search for user-agent and sitemap lines. It reads 32 KiB at a time, so that other threads
-can run between two steps.
+A body may be long or hostile, so only its first 16 KiB are searched. But the search for user-agent
+and sitemap lines reads the whole body. It reads 32 KiB at a time, so that other threads can run
+between two steps.
 """
 
 # ruff: noqa: RUF001 - dashes and letters of other scripts are intended
@@ -79,7 +79,7 @@ _SUCCESS = range(200, 300)
 _LINE_OF_A_FILE = re.compile(
     rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[ \t\v\f]*(?:user[^a-z\r\n]?agent|site-?map)", re.IGNORECASE
 )
-# Each row contains the first bytes of a body, and the name of the format that begins with them.
+# Each row contains the first bytes of a body, and the name of its format.
 _OTHER_DATA = (
     (b"{", "JSON"),
     (b"[", "JSON"),
@@ -88,8 +88,8 @@ _OTHER_DATA = (
     (b"\xfe\xff", "UTF-16 text"),
     (b"\x1f\x8b", "gzip data"),
 )
-# Matches a user-agent line that follows an HTML tag on the same line, so that the parser ignores
-# it. Such a line comes from a web page that a browser has made around a robots.txt.
+# Matches a user-agent line that follows an HTML tag on the same line. The parser ignores such a
+# line. It comes from a web page that a browser has made around a robots.txt.
 _AGENT_BEHIND_A_TAG = re.compile(rb">[ \t]*user-?agent[ \t]*:", re.IGNORECASE)
 _RULE = re.compile(rb"allow[ \t]*:", re.IGNORECASE)
 _RULE_LINE = re.compile(rb"(?:\A|[\r\n])[ \t]*(?:dis)?allow[ \t]*:", re.IGNORECASE)
@@ -118,7 +118,7 @@ def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
 
 
 def _wall_like(headers: Mapping[str, str], body: bytes) -> str:
-    """Return the bot wall whose headers or page title a response has, or ""."""
+    """Return the bot wall that is recognised by the headers or the page title, or ""."""
     for name, beginnings, whose in _HEADERS:
         if headers.get(name, "").strip().lower().startswith(beginnings):
             return f"{whose}, by its header {name}"
@@ -134,8 +134,8 @@ def _wall_like(headers: Mapping[str, str], body: bytes) -> str:
 
 def _has_lines_for_crawlers(body: bytes) -> bool:
     """Return whether `body` contains a user-agent or a sitemap line."""
-    # A line may begin in one step and end in the next step. So each step also reads the next bytes,
-    # up to the greatest length of a line.
+    # A line may begin in one step and end in the next step. So each step also reads the bytes that
+    # follow it, up to the greatest length of a line.
     return any(
         _LINE_OF_A_FILE.search(body, start, start + _STEP_BYTES + MAX_LINE_BYTES)
         for start in range(0, len(body), _STEP_BYTES)
@@ -192,8 +192,8 @@ def hides_rules(body: bytes) -> str:
 
 # The rest of this module recognises soft 404s. A soft 404 is a 5xx with a "not found" page.
 
-# These patterns match elements of a page in lower case. An element without an end tag extends to
-# the end of the page, so that each search goes through the page only once.
+# These patterns match elements of a page that is in lower case. An element without an end tag
+# extends to the end of the page, so that each search goes through the page only once.
 _UNSEEN = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style|noscript|template|svg)\b.*?(?:</\1|\Z)", re.DOTALL
 )
@@ -215,7 +215,7 @@ _WITH_BRACKETS = re.compile(
 # Matches a quotation mark, and a punctuation mark directly before it. Neither ends a clause of a
 # title. For example, the title 'The table "users." does not exist' is a single clause.
 _QUOTE = re.compile(r'[.:;!?,]?["`„“”‟«»‹›]')
-# Replacements of characters, so that pages contain the same characters as the table `LANGUAGES`.
+# These characters are replaced before a page is compared with the table `LANGUAGES`.
 # For example, some Persian pages contain the Arabic letters yeh and kaf.
 _LETTERS = str.maketrans(
     {"ł": "l", "ı": "i", "đ": "d", "ø": "o", "ي": "ی", "ك": "ک", "’": "'", "\N{SOFT HYPHEN}": None}
@@ -286,7 +286,7 @@ ERROR_WORDS = (
     "错误 錯誤 오류 خطأ خطای שגיאה σφάλμα chyba hiba eroare грешка помилка hata ข้อผิดพลาด त्रुटि fejl "
     "feil fel virhe ralat oops sorry"
 )
-# Words for parts of a site, such as its database, in many languages. If a page means that one of
+# Words for parts of a site, such as its database, in many languages. If a page says that one of
 # these parts is missing, the site is down, and the page is not a soft 404. Most words are stems,
 # because the endings change.
 PARTS_OF_A_SITE = """
@@ -336,7 +336,7 @@ _LOCAL_PATH = re.compile(
     r"/(?:app|dev|etc|home|lib|mnt|nix|opt|private|proc|root|run|srv|sys|tmp|usr|var|volumes)/"
     r"|[a-z]:[\\/]|\\\\)[^\s\"'`<>()]*[^\s\"'`<>().,:;!?]"
 )
-# Matches words for the place where a page is missing. In these words, "server" does not mean that a
+# Matches the words that say where a page is missing. The word "server" in them does not mean that a
 # part of the site is missing.
 _HERE = re.compile(r"on th(?:is|e) server ")
 
