@@ -1,4 +1,4 @@
-"""Reports which requests of a crawl robots.txt files have forbidden, and why.
+"""Reports which requests of a crawl were forbidden by robots.txt files, and why.
 
 At the end of the crawl, the extension writes a summary to the log and, if `GBOT_ROBOTS_REPORT` is
 set, an HTML page to a file. Handlers of the plugin's signals count what the extension reports.
@@ -6,7 +6,7 @@ set, an HTML page to a file. Handlers of the plugin's signals count what the ext
 The page is a single file, so it works without a network. All text from outside, such as a URL, is
 escaped, and the content security policy of the page allows only its own script. When the crawl
 starts, the extension checks whether the page can be written, so that a wrong path is noticed at
-once. If the process ends while it writes the page, the page of the last crawl is not changed.
+once. If the process ends while it writes the page, the page of the previous crawl stays unchanged.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class RobotsReport:
         """Make the extension.
 
         Raises:
-            ValueError: a setting has a wrong value, or the page cannot be written at its path.
+            ValueError: a setting has an invalid value, or the page cannot be written at its path.
         """
         return cls(crawler)
 
@@ -111,8 +111,8 @@ class StartRequests:
 
     Attributes:
         forbidden: the number of forbidden start requests.
-        first: the URL of the first forbidden start request, the URL to which it was redirected, and
-            the verdict; "" if there is none.
+        first: a text with the URL of the first forbidden start request, the URL to which it was
+            redirected (if any), and the verdict; "" if no start request was forbidden.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -152,8 +152,8 @@ class StartRequests:
     def _look_at(self, request: Request) -> None:
         if _IS_START in request.meta and not self._came:
             self._came = True
-            # If a handler disconnects itself while its signal is sent, the next handler is left
-            # out. So this handler is disconnected a moment later.
+            # If a handler disconnects itself while its signal is being sent, the next handler is
+            # not called. So this handler is disconnected a moment later.
             call_later(0, self._disconnect)
 
     def _disconnect(self) -> None:
@@ -167,7 +167,7 @@ class StartRequests:
 def _is_first_of_a_start(request: Request) -> bool:
     """Whether `request` is a start request that is scheduled for the first time.
 
-    It is not the first time for redirects, retries and requests that went back to the scheduler.
+    For a redirect, a retry, or a request that was given back to the scheduler, the result is False.
     """
     return _IS_START in request.meta and _COUNTED.isdisjoint(request.meta)
 
@@ -269,11 +269,11 @@ def try_out(path: Path) -> None:
 def write(path: Path, text: str) -> None:
     """Write `text` to a new file, and rename the file to `path`.
 
-    So the file at `path` is always a whole page, even if the process ends while it writes.
+    So the file at `path` is always a whole page, even if the process ends during the writing.
 
     Raises:
-        OSError: the file cannot be written, or `path` exists by now and is not a page of an earlier
-            crawl.
+        OSError: the file cannot be written, or a file that is not a page of an earlier crawl now
+            exists at `path`.
     """
     try_out(path)
     real = path.resolve()  # If `path` is a symbolic link, the file behind the link is replaced.

@@ -9,7 +9,7 @@ of the request and the response. So a reader of the record does not need the sto
 A thread writes each line as soon as the crawl has the answer. If the file is compressed, each line
 is compressed separately, so the lines can be read even if the process is killed. If a line can be
 written only in part, for example on a full disk, the part is removed, so that later lines can be
-read. The log then warns once, and the crawl goes on.
+read. The first such error is logged, and the crawl goes on.
 Source: https://jsonlines.org.
 """
 
@@ -43,10 +43,10 @@ from ..policy.outages import Copy, State, date_of
 from ..settings import GbotSettings, record_named
 from ..signals import robotstxt_served
 
-# The last lines of at most this many origins are kept in memory, so that the same line is not
-# written again. Each line takes about 300 bytes of memory.
+# The state, status and hash in the last line are kept in memory for at most this many origins, so
+# that the same line is not written again. They take about 300 bytes for each origin.
 _MOST_ORIGINS = 100_000
-# The headers of at most this many fetches are in memory, until the crawl has the answers.
+# Until the crawl has made the answers, the headers of at most this many fetches are kept in memory.
 _MOST_WAITING = 100
 # Headers that must not be in a record, because they contain passwords or sessions.
 _SECRETS = {b"authorization", b"cookie", b"proxy-authorization"}
@@ -128,7 +128,7 @@ class RobotsRecord:
         self._thread = OneThread()
         self._background = Background()
         self._has_failed = False
-        self._written = 0  # The number of lines. A stat counts them, too, but may not be kept.
+        self._written = 0  # The number of lines. It is needed even if the crawl keeps no stats.
         crawler.signals.connect(self._served, robotstxt_served)
         crawler.signals.connect(self._decided, DECIDED)
         crawler.signals.connect(self._spider_closed, signals.spider_closed)

@@ -26,9 +26,8 @@ from ..sitemaps.discovery import skipped_by_rule
 
 MOST_ORIGINS = 50_000  # Facts about at most this many origins are kept, in about 500 bytes each.
 
-# A reason may contain the text of an error, so without this bound the number of reasons could grow
-# forever.
-
+# At most this many reasons are counted. A reason may contain the text of an error, so without this
+# bound the number of reasons could grow forever.
 _MOST_REASONS = 1_000
 _BY_A_RULE = "by a rule of the robots.txt"
 
@@ -36,8 +35,8 @@ _MOST = 5  # The summary names at most 5 rules and at most 5 unreachable robots.
 _IN_STATE = {State.RULES: "with rules"}
 _MEANS = "GBOT_ROBOTS_ACCESS_DENIED decides what that means"
 # The summary counts the responses that servers sent in place of a robots.txt. It has a text for
-# each kind of response. A response of the kind NONE, such as a 404, is counted only if it
-# denies access to the robots.txt.
+# each kind of response. A response of the kind NONE is counted only if it denies access to the
+# robots.txt: a 403 is counted, for example, but a 404 is not.
 _NO_ROBOTS_TXT = {
     Kind.NONE: f"by HTTP {', '.join(map(str, REFUSALS))}; {_MEANS}",
     Kind.WALL: f"of bot walls, not of the sites; {_MEANS}",
@@ -79,13 +78,13 @@ class OriginRow(NamedTuple):
 
 
 class CrawlCounts:
-    """The numbers of a report."""
+    """The numbers in the summary and on the page."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.forbidden = 0
-        self.waiting = 0  # how many requests still waited for a robots.txt when the crawl closed
-        # How many requests went back to the scheduler when the crawl closed.
+        self.waiting = 0  # how many requests were waiting for a robots.txt at the end
+        # How many requests were given back to the scheduler when the crawl closed.
         self.given_back = 0
         # For each origin, the fields of an `OriginRow` as a plain tuple. The garbage collector
         # visits every `OriginRow` in each of its runs, but a plain tuple of texts only in one run.
@@ -115,7 +114,7 @@ class CrawlCounts:
         instead = ""
         cause = None
         if copy is not None:
-            # A response of the kind NONE, such as a 404, is mentioned only if it denies access.
+            # A response of the kind NONE is mentioned only if it denies access (403, but not 404).
             if copy.kind is not Kind.NONE or copy.status in REFUSALS:
                 instead = _NO_ROBOTS_TXT.get(copy.kind, "")
             if copy.url != answer.origin.robots_url:
@@ -155,7 +154,7 @@ class CrawlCounts:
     def count_left(self) -> None:
         """Count the requests that were waiting for a robots.txt at the end, or were given back.
 
-        The stats with these numbers are not read, because a STATS_CLASS may keep no stats.
+        The numbers are not taken from the stats, because a STATS_CLASS may keep no stats.
         """
         middleware = downloader_middleware(self.crawler, GbotRobotsTxtMiddleware)
         if middleware is not None:
@@ -167,7 +166,7 @@ class CrawlCounts:
         return sorted(self.origins, key=self.forbidding.__getitem__, reverse=True)
 
     def lines(self) -> Iterator[str]:
-        """Yield a line with the numbers of the crawl, then lines on what a user may have to fix."""
+        """Yield a line with the numbers of the crawl, then lines about possible problems."""
         states = Counter(self.row(origin).state for origin in self.origins)
         origins = plural(len(self.origins), "origin")
         if states:
@@ -189,7 +188,7 @@ class CrawlCounts:
             cause = self.row(origin).cause
             if cause is not None:
                 # The rules in the stored copy of an unreachable robots.txt may still apply. The
-                # requests that these rules forbid are not in this number, but in `rules`.
+                # requests that these rules forbid are counted in `rules`, and not in this number.
                 forbidden = plural(self.unreachable[origin], "request")
                 where = f"{origin.robots_url} ({shown(cause)})"
                 unreachable.append(f"unreachable: {where}, {forbidden} forbidden")
@@ -198,7 +197,7 @@ class CrawlCounts:
             yield f"unreachable: {len(unreachable) - _MOST:,} more"
 
     def _left_lines(self) -> Iterator[str]:
-        """Yield lines about requests that still waited for a robots.txt when the crawl closed."""
+        """Yield lines about the requests that were waiting at the end, or were given back."""
         if self.waiting:
             requests = plural(self.waiting, "request")
             yield f"the crawl ended while {requests} still waited for a robots.txt"

@@ -20,10 +20,10 @@ from scrapy.crawler import Crawler
 from ..concurrency import pause
 from ..engine import DownloadSlots, is_backed_out, is_closing, pages_ahead
 
-# `PagesAhead.wait` is called again and again while a file is read. If no call has come within this
-# number of seconds, the file has probably been read to its end.
+# While a file is being read, `PagesAhead.wait` is called again and again. If there was no call for
+# this number of seconds, the file has probably been read to its end.
 BACK_SECS = 1.0
-_LOOK_SECS = 0.02  # While a file waits, the number of waiting pages is read at this interval.
+_LOOK_SECS = 0.02  # While a file waits, the waiting pages are counted at this interval.
 
 
 class PagesAhead:
@@ -31,22 +31,22 @@ class PagesAhead:
 
     Args:
         crawler: the crawl.
-        most: if this number of pages waits for one download slot, the files that list pages for
-            this slot are not read further. With 0, there is no limit.
+        most: if at least this number of pages is waiting for one download slot, the files that list
+            pages for this slot are not read further. With 0, there is no limit.
     """
 
     def __init__(self, crawler: Crawler, most: int) -> None:
         self._crawler = crawler
         self._slots = DownloadSlots(crawler)
         self._most = most
-        # The files that wait. A key is a slot key, and its value contains the numbers of the files.
+        # The numbers of the files that are waiting, for the key of each download slot.
         self._files: dict[str, set[int]] = {}
         # The number of the file that `_goes_on_anyway` chose last, and the last time at which this
         # file was read further.
         self._went_on = (0, float("-inf"))
 
     async def wait(self, request: Request, file: int) -> bool:
-        """Wait until few pages wait in the download slot of `request`.
+        """Wait until fewer than `most` pages are waiting for the download slot of `request`.
 
         If the requests wait on disk, where they take no memory, return at once. Also return at once
         if the crawl does not use the plugin's `RobotsScheduler`.
@@ -56,8 +56,8 @@ class PagesAhead:
             file: the number of the file, in the order in which the spider began to read files.
 
         Returns:
-            True if the spider may read the file further. False if the crawl is closing: it would
-            lose the requests for the rest of the file.
+            True if the spider may read the file further. False if the crawl is closing, because the
+            requests for the rest of the file would be lost.
         """
         if not self._most or pages_ahead(self._crawler, request) < self._most:
             return True

@@ -92,10 +92,10 @@ class SitemapDiscovery:
 
     @property
     def found(self) -> Mapping[str, list[str]]:
-        """The URLs of the sitemaps that were found, by the URL of the robots.txt that lists them.
+        """A dict from the URL of each robots.txt to the URLs of the sitemaps found in it.
 
-        The URLs have at most about 16 million characters in total. When the crawl finds more, it
-        removes the oldest URLs.
+        The URLs have at most about 16 million characters in total. When this limit is exceeded, the
+        oldest URLs are removed.
         """
         return {robots_url: [*urls] for robots_url, urls in self.feed.chosen.items() if urls}
 
@@ -115,8 +115,8 @@ class SitemapFeed:
         may_feed: whether the plugin may schedule requests for sitemaps that the spider then reads
             (`may_be_fed`).
         check: the object that checks the URLs of sitemaps.
-        chosen: the URLs of the sitemaps that the crawl may request, by the URL of the robots.txt
-            that lists them. The robots.txt that was read first comes first.
+        chosen: a dict from the URL of each robots.txt to the URLs of its sitemaps that the crawl
+            may request. The robots.txt that was read first comes first.
         request_meta: the meta that every request for a sitemap gets.
         leads_on: False while the crawl has requested only robots.txt files; True after its first
             request for a sitemap or a page.
@@ -145,13 +145,14 @@ class SitemapFeed:
     def is_open(self) -> bool:
         """Whether the plugin schedules requests for the sitemaps that robots.txt files list.
 
-        The spider must be a SitemapSpider. It reads the responses.
+        The spider must be a SitemapSpider, because it has to read the responses.
 
         With GBOT_ROBOTS_SITEMAPS = "feed", the result is True. With "auto", the result is usually
         True, but it is False in each of these two cases:
 
         1. The spider's `sitemap_urls` contain the URL of a sitemap.
-        2. The spider has no `sitemap_urls`, and is also a CrawlSpider, which finds pages by links.
+        2. The spider has no `sitemap_urls`, and is also a CrawlSpider, which follows links to find
+           pages.
         """
         if self._mode == "feed":
             return True
@@ -169,7 +170,7 @@ class SitemapFeed:
 
         Raises:
             ValueError: the spider's `start_urls` contain an invalid URL, or its `allowed_domains`
-                an invalid domain.
+                contain an invalid domain.
         """
         urls = self._spider.start_urls
         if not urls:
@@ -202,8 +203,8 @@ class SitemapFeed:
         The requests are scheduled only if the spider needs the sitemaps of this robots.txt
         (`_is_for_the_spider`), and the plugin schedules sitemaps in this crawl (`is_open`). If the
         spider needs the sitemaps, but `is_open` is False, the stat `not_fed` counts the sitemaps,
-        except those in `sitemap_urls`, which the spider itself requests. If neither the plugin nor
-        the spider reads the sitemaps because of their origin, `skipped/origin` counts them.
+        except those in `sitemap_urls`, which the spider itself requests. If the sitemaps are not
+        read because of the origin of the robots.txt, the stat `skipped/origin` counts them.
         """
         is_for_the_spider = self._is_for_the_spider(origin, request)
         is_fed = is_for_the_spider and self.is_open
@@ -230,15 +231,15 @@ class SitemapFeed:
     def _is_for_the_spider(self, origin: Origin, request: Request) -> bool:
         """Return whether the spider needs the sitemaps in the robots.txt of `origin`.
 
-        The first case that applies decides:
+        The first of these cases that applies determines the result:
 
         1. If the spider's own code reads this robots.txt, the result is False, because the spider
            finds the sitemaps itself.
         2. If the spider has `allowed_domains`, the result is True only if one of them contains the
            host of `origin`.
-        3. If the spider has no `allowed_domains`, the result is usually True. But the crawl may
-           need this robots.txt only because the robots.txt of a different host lists a sitemap on
-           the host of `origin`. In this case the result is True only if `home` contains `origin`.
+        3. If the spider has no `allowed_domains`, the result is usually True. There is one
+           exception. If the crawl needs this robots.txt only because the robots.txt of a different
+           host lists a sitemap on this host, the result is True only if `home` contains `origin`.
 
         Args:
             origin: the origin of the robots.txt.
@@ -255,7 +256,10 @@ class SitemapFeed:
         return origin in self.home
 
     def _is_read_by_it(self, origin: Origin, request: Request) -> bool:
-        """Whether the spider's own code reads the robots.txt of `origin`, and with it `request`."""
+        """Whether the spider's own code reads the robots.txt of `origin`.
+
+        This is so if `sitemap_urls` contain the robots.txt, or if the spider made `request` for it.
+        """
         if origin in self._named:
             return True
         is_its_own = SITEMAP not in request.meta and reads_sitemap(self._crawler, request)
@@ -268,7 +272,7 @@ class SitemapFeed:
 
         Usually the stats count the sitemaps that are skipped. But if `is_fed` is False, and
         GBOT_ROBOTS_SITEMAPS is not "collect", the user is probably not interested in sitemaps. Then
-        the stats do not count them.
+        skipped sitemaps are not counted.
 
         Args:
             origin: the origin of the robots.txt.
@@ -302,8 +306,8 @@ class SitemapFeed:
 
         Returns:
             Two values. The first is a list of the sitemaps that no earlier call has chosen. The
-            second is a `Counter` with the number of Sitemap lines for each stat. The names of the
-            stats are without `gbot_robots/sitemaps/`, for example "found" or "skipped/host".
+            second is a `Counter` with the number of Sitemap lines for each stat. Its keys are stats
+            without the prefix `gbot_robots/sitemaps/`, for example "found" or "skipped/host".
         """
         robots_url = origin.robots_url
         before = self.chosen.get(robots_url, ())
@@ -409,9 +413,9 @@ def add_to_stat(crawler: Crawler, name: str, number: int = 1) -> None:
 
 
 def skipped_by_rule(crawler: Crawler) -> list[str]:
-    """Return a text for each rule that has skipped sitemaps in this crawl.
+    """Return a text for each rule by which sitemaps were skipped in this crawl.
 
-    For example, "3 by GBOT_ROBOTS_MAX_SITEMAPS" means that this setting has skipped three sitemaps.
+    For example, "3 by GBOT_ROBOTS_MAX_SITEMAPS" means that this setting excluded three sitemaps.
     """
     words = []
     for name, rule in RULES.items():
@@ -443,7 +447,7 @@ def may_be_fed(crawler: Crawler, settings: GbotSettings) -> bool:
 def reads_sitemap(crawler: Crawler, request: Request | None) -> bool:
     """Return whether the callback of `request` is the spider's method that reads sitemaps.
 
-    The spider must be a SitemapSpider. This method of a SitemapSpider also reads robots.txt files.
+    The spider must be a SitemapSpider. The spider's method also reads robots.txt files.
     """
     spider: Any = crawler.spider
     return request is not None and request.callback == sitemap_callback(spider)
@@ -452,7 +456,7 @@ def reads_sitemap(crawler: Crawler, request: Request | None) -> bool:
 def allowed_domains_of(spider: Spider) -> list[str]:
     """Return the spider's `allowed_domains` as a list, without empty strings.
 
-    If `allowed_domains` is a string, the list contains only this domain.
+    If `allowed_domains` is a string, the list contains only this string.
     """
     domains = getattr(spider, "allowed_domains", None) or ()
     if isinstance(domains, str):

@@ -30,7 +30,7 @@ _VERBATIM = {_CDATA: "]]>", "!--": "-->", "?": "?>", "!": ">"}
 # Matches a tag (group 2 is its content), or the beginning of a section in _VERBATIM (group 1).
 _MARKUP = re.compile(rf"<(?:({'|'.join(map(re.escape, _VERBATIM))})|([^<>]*)>)")
 _ATTRIBUTE = re.compile(r"(?<!\S)([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-# Matches the entities that are replaced. It does not match the entities of HTML, because in a URL
+# Matches the entities that are replaced. Other entities of HTML are not matched, because in a URL
 # such as "/list?a=1&copy=2", "&copy" is the beginning of a parameter and not an entity.
 _ESCAPE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|amp|lt|gt|quot|apos);")
 
@@ -74,8 +74,8 @@ class Tag(NamedTuple):
 class Markup:
     """Takes the text of an XML file in pieces, and yields its tags.
 
-    While `is_between_tags` is True, the caller may also read characters from `text` by itself. It
-    must then increase `at` by the number of these characters.
+    While `is_between_tags` is True, the caller may also read characters directly from `text`. The
+    caller must then increase `at` by the number of these characters.
 
     Attributes:
         text: the text that was fed and has not been removed yet.
@@ -104,7 +104,7 @@ class Markup:
         """Yield the complete tags in the pieces that were fed.
 
         An incomplete tag at the end is kept for the next call. All text since the last tag is kept
-        in memory, so the caller must feed no more pieces when this text is too long.
+        in memory, so the caller must stop feeding pieces when this text becomes too long.
         """
         while not self._inside or self._reads_verbatim():
             mark = _MARKUP.search(self.text, self.at)
@@ -158,8 +158,8 @@ class Markup:
     def _is_cut(self, start: int, opening: str) -> bool:
         """Return whether more text must arrive before the kind of a section can be determined.
 
-        For example, the text that has arrived ends with "<!". If the next characters are "--", a
-        comment begins.
+        For example, suppose that the text so far ends with "<!". A comment begins there only if the
+        next characters are "--".
 
         Args:
             start: the index in `text` after the "<".

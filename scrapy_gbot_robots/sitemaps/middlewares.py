@@ -52,9 +52,10 @@ class _SitemapSkipped(IgnoreRequest):
 
 
 async def check_request(request: Request, check: UrlCheck, timeout_secs: float) -> None:
-    """Check the URL of a request for a sitemap that a file lists, or that a redirect leads to.
+    """Check the URL of a request for a sitemap, unless the URL comes from the user.
 
-    If the URL comes from the user, for example from `sitemap_urls`, the request is not checked.
+    A URL comes from the user if it is in `sitemap_urls`, for example. Other URLs come from a file
+    that lists the sitemap, or from a redirect.
 
     Args:
         request: the request. `meta.SITEMAP` in its meta shows which file lists the sitemap.
@@ -81,7 +82,7 @@ async def check_request(request: Request, check: UrlCheck, timeout_secs: float) 
 
 
 def found_at(request: Request) -> str | None:
-    """Return the URL at which the crawl has found the URL of a sitemap.
+    """Return the URL that led the crawl to a sitemap.
 
     After a redirect, this is the URL that the server has redirected. Otherwise it is the URL of the
     file that lists the sitemap. If the URL comes from the user, return None.
@@ -156,7 +157,7 @@ class SitemapSpiderMiddleware(BaseSpiderMiddleware):
         check = self._feed.check
         if response is None or not reads_sitemap(self.crawler, response.request):
             return request
-        # The user has chosen a file on the local disk ("file:"), so its URLs are not checked.
+        # A file on the local disk ("file:") was chosen by the user, so its URLs are not checked.
         if response.url.partition(":")[0] not in check.schemes:
             return request
         is_sitemap = reads_sitemap(self.crawler, request)
@@ -185,7 +186,7 @@ class SitemapDownloaderMiddleware:
     """Checks the URLs of sitemaps before they are requested, and counts sitemaps that fail.
 
     If a SitemapSpider itself requests a robots.txt, the middleware replaces the body of the
-    response by the Sitemap lines that the crawl may follow.
+    response with the Sitemap lines that the crawl may follow.
 
     The add-on puts the middleware nearer to the engine than Scrapy's middlewares that retry and
     redirect. So after each redirect, the middleware gets the new request. If Scrapy retries a
@@ -207,7 +208,7 @@ class SitemapDownloaderMiddleware:
 
         Raises:
             NotConfigured: the spider is not a SitemapSpider; or GBOT_ROBOTS_SITEMAPS is "collect"
-                or "off". This setting does not affect a RobotsSitemapSpider.
+                or "off", and the spider is not a RobotsSitemapSpider.
         """
         refuse_as_add_on(cls, crawler)
         settings = GbotSettings.of(crawler.settings)
@@ -263,9 +264,9 @@ class SitemapDownloaderMiddleware:
     def _sitemap_lines(self, response: Response) -> tuple[list[str], list[Skipped]]:
         """Return the Sitemap lines of a robots.txt, and an exception for each line that is skipped.
 
-        Scrapy's SitemapSpider cannot read every Sitemap line that is valid for Google. So the
-        returned lines are new lines, whose URLs are absolute and percent-encoded. As in Scrapy,
-        there is no limit for the number of lines, and the sitemaps may be on any host.
+        Scrapy's SitemapSpider cannot read every Sitemap line that is valid for Google. So each line
+        is written anew with an absolute, percent-encoded URL. As in Scrapy, the number of lines is
+        not limited, and the sitemaps may be on any host.
         """
         lines, skips = [], []
         for line in sitemap_lines_of(self._settings.parse(response.body)):
@@ -293,7 +294,7 @@ def _is_fed_or_of_an_index(request: Request) -> bool:
     """Whether `request` is for a sitemap that the plugin has found, or that a sitemap index lists.
 
     The plugin finds sitemaps in robots.txt files. The result is False if the spider itself has
-    found the sitemap in a robots.txt, or if it only tries a path of its `sitemap_guess`.
+    found the sitemap in a robots.txt, or if the URL is only a guess (a path of `sitemap_guess`).
     """
     source = request.meta.get(SITEMAP, {})
     return bool(source.get("line") or source.get("level"))

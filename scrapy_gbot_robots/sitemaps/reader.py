@@ -7,8 +7,8 @@ chain of generators:
 
 Each generator reads only as much as the next one needs. So the first entry is available before the
 rest of the file has been read. Memory and time are bounded for any input. If a file is truncated,
-the entries before the end are used. XML is read tag by tag, so a markup error affects only the
-entry that contains the error.
+the entries that it still contains are used. XML is read tag by tag, so a markup error affects only
+the entry that contains the error.
 
 This module uses neither Scrapy nor the network.
 Sources: sitemaps.org, "XML tag definitions", "Sitemap file requirements", "Other Sitemap formats",
@@ -57,8 +57,8 @@ _ZIPPED_PIECE = 65_536  # This number of bytes of a gzipped file is read at a ti
 # of 50 MiB (`MAX_BYTES`) that is a single gzip member has about 2,400 pieces.
 _MOST_PIECES = 3_200
 
-# The charset that a file declares is used only if the name of Python's codec for it begins with one
-# of these texts. These charsets are compatible with ASCII. With any other charset, such as UTF-7,
+# The charset that a file declares is used only if the name of Python's codec for it starts with one
+# of these strings. These charsets are compatible with ASCII. With any other charset, such as UTF-7,
 # harmless text could become markup.
 _CHARSETS = tuple("utf-8 ascii iso8859 cp125 koi8 gb big5 shift_jis cp932 euc cp949".split())
 _MARK = "\ufeff"  # The byte order mark, as a character of decoded text.
@@ -155,15 +155,15 @@ _PLAIN_START = re.compile(
     re.ASCII | re.VERBOSE,
 )
 _BEGUN = re.compile(rf"{_SPACE}<(url|sitemap)>", re.ASCII)
-# The patterns match only complete entries. So the reader waits until the end tag of an entry or
-# more than this number of characters has arrived.
+# The patterns match only complete entries. So the reader waits for the end tag of an entry, until
+# more than this number of characters of the entry has arrived.
 _MOST_AWAITED = 8_192
 
 
 class SitemapReader:
     """Reads a sitemap file. Iterating over the reader yields the entries of the file.
 
-    About once in a millisecond, the iterator yields None, so that the caller can let the reactor
+    About once per millisecond, the iterator yields None, so that the caller can let the reactor
     run.
 
     Args:
@@ -172,10 +172,10 @@ class SitemapReader:
     Attributes:
         is_sitemap: True if the last entry that was yielded is a sitemap; False if it is a page.
         entries: the number of entries that have been read.
-        broken: the number of entries that could not be read. It also counts each `loc` outside of
-            an entry, and each `loc` in an entry after the first one.
-        trouble: the reason why the file is not a sitemap, is truncated, or could not be read to its
-            end; otherwise "".
+        broken: the number of entries that could not be read. It also includes each `loc` outside of
+            an entry, and each further `loc` in an entry that already has one.
+        trouble: what is wrong with the file: it is not a sitemap, it is truncated, or it could not
+            be read to its end; "" if nothing is wrong.
     """
 
     def __init__(self, body: bytes) -> None:
@@ -453,7 +453,7 @@ class _Entry:
             self._child = tag._replace(text="")
 
     def close_child(self, text: str) -> None:
-        """Add the value of the child whose end tag is missing, unless it contains an element.
+        """Add the value of the child without an end tag, unless the child contains an element.
 
         Args:
             text: the text after the start tag of the child.

@@ -102,16 +102,16 @@ _FATES = {
     "lost": "not fetched",
 }
 
-# The log line in place of the results if the STATS_CLASS keeps no stats.
+# If the STATS_CLASS keeps no stats, this line is logged in place of the results.
 _NO_NUMBERS = "this crawl keeps no stats (STATS_CLASS), so its hosts and URLs are not counted"
 
 logger = logging.getLogger(__name__)
 
 
 class RobotsSitemapSpider(SitemapSpider):
-    """Crawls the pages that the sitemaps of some hosts list.
+    """Crawls the pages that the sitemaps of the given hosts list.
 
-    A subclass has a `name`, and a method `parse` or the attribute `sitemap_rules`.
+    A subclass must have a `name`, and either a method `parse` or the attribute `sitemap_rules`.
 
     The class is derived from Scrapy's SitemapSpider. So the attributes `sitemap_rules`,
     `sitemap_follow` and `sitemap_alternate_links` and the method `sitemap_filter` work as in that
@@ -129,9 +129,8 @@ class RobotsSitemapSpider(SitemapSpider):
         sitemap_guess: the paths to try on a host whose robots.txt lists no sitemap, as a list or a
             text with commas. They are tried in order, until one of them is a sitemap with entries.
             True means `/sitemap.xml`. "common" means seven paths that software often uses.
-        sitemap_since: a day, a month or a year, such as 2026-01-31 or 2026-01. If a file lists a
-            page or a sitemap with an earlier date of its last change, the page or sitemap is
-            skipped.
+        sitemap_since: a day, a month or a year, such as 2026-01-31 or 2026-01. A page or a sitemap
+            is skipped if, according to the file that lists it, its last change was earlier.
     """
 
     hosts: str | Sequence[str] = ()
@@ -149,7 +148,7 @@ class RobotsSitemapSpider(SitemapSpider):
 
         Raises:
             OSError: the `hosts_file` cannot be read.
-            ValueError: no hosts are given, or an argument has a wrong value.
+            ValueError: no hosts are given, or an argument has an invalid value.
         """
         super().__init__(*args, **kwargs)
         if not (self.hosts or self.hosts_file or self.sitemap_urls):
@@ -194,7 +193,7 @@ class RobotsSitemapSpider(SitemapSpider):
         """Make the spider, and connect its handlers to the signals in `_HEARD`.
 
         Raises:
-            ValueError: no hosts are given, or an argument or a setting has a wrong value.
+            ValueError: no hosts are given, or an argument or a setting has an invalid value.
         """
         spider = super().from_crawler(crawler, *args, **kwargs)
         # The settings are checked here and not in `_spider_opened`, because an exception in a
@@ -207,8 +206,8 @@ class RobotsSitemapSpider(SitemapSpider):
     async def _spider_opened(self) -> None:
         """Set the attributes that depend on the settings of the crawl."""
         self._gbot = GbotSettings.of(self.settings)
-        # The add-on has already logged these warnings, but the crawl may not use the add-on. A
-        # second call logs nothing.
+        # If the crawl uses the add-on, these warnings were logged before, and this call logs
+        # nothing.
         warn_of_mistakes(self.settings)
         self._ahead = PagesAhead(self.crawler, self._gbot.sitemaps_ahead)
         discovery = self.crawler.get_extension(SitemapDiscovery)
@@ -304,8 +303,8 @@ class RobotsSitemapSpider(SitemapSpider):
         """Return the request for the robots.txt of a host.
 
         Args:
-            host: the host as the user wrote it. Without a scheme, there are two origins to try, one
-                with https and one with http.
+            host: the host as the user wrote it. If it has no scheme, there are two origins to try,
+                one with https and one with http.
             number: the index of the origin in `origins_of(host)`.
 
         Raises:
@@ -367,7 +366,7 @@ class RobotsSitemapSpider(SitemapSpider):
     ) -> Iterator[Request]:
         """Schedule the request for a sitemap that the robots.txt of a host lists.
 
-        The user's code may skip the sitemap, or replace the request by a different one. In both
+        The user's code may skip the sitemap, or replace the request with a different one. In both
         cases the spider gets no response for the sitemap, so this method itself records the fate of
         the sitemap.
 
@@ -429,7 +428,7 @@ class RobotsSitemapSpider(SitemapSpider):
 
     @cached_property
     def _fates(self) -> dict[str, dict[str, str]]:
-        """The fates of sitemaps, for each host with sitemaps that still have to be read.
+        """The fates of sitemaps, for each host that has sitemaps left to read.
 
         The fate of a sitemap is a text that describes what has become of it. The keys are the hosts
         as the user wrote them. Each value is a dict from the URLs of the host's sitemaps to the
@@ -473,7 +472,7 @@ class RobotsSitemapSpider(SitemapSpider):
             host: the host as the user wrote it.
             robots_url: the URL of the host's robots.txt.
             status: the status code of the robots.txt.
-            listed: what has become of each sitemap that the robots.txt lists, by URL.
+            listed: a dict from the URL of each sitemap in the robots.txt to its fate.
         """
         urls = [urljoin(robots_url, path) for path in self._guesses]
         urls = [url for url in urls if url not in listed]
@@ -497,8 +496,8 @@ class RobotsSitemapSpider(SitemapSpider):
         Args:
             host: the host as the user wrote it.
             status: the status code of the robots.txt.
-            listed: what has become of each sitemap that the robots.txt lists, by URL.
-            guessed: what has become of each guess so far, by URL.
+            listed: a dict from the URL of each sitemap in the robots.txt to its fate.
+            guessed: a dict from the URL of each guess so far to its fate.
             left: the URLs that have not been tried yet.
         """
         if not left:
@@ -518,7 +517,7 @@ class RobotsSitemapSpider(SitemapSpider):
             },
             cb_kwargs={"guess": {**guess, "left": others}, "url": url},
             # A site may redirect several guesses to the same URL. The duplicate filter must not
-            # drop these requests, because the next guess is made when the response arrives.
+            # drop these requests, because the next guess is made only after a response.
             dont_filter=True,
         )
 
@@ -595,7 +594,7 @@ class RobotsSitemapSpider(SitemapSpider):
             logger.info("%s: %s", name, result)
 
     def _report(self, outcome: str, host: str, why: str = "") -> None:
-        """Count a host by its outcome, so that `start` can go on with the next host.
+        """Count the outcome of a host, and let `start` go on with the next host.
 
         If the host has no sitemap, `on_host_without_sitemap` is also called.
 
@@ -619,7 +618,7 @@ class RobotsSitemapSpider(SitemapSpider):
            Then `start` must not wait for the response.
         2. A request for a sitemap is dropped if the crawl has already requested the same URL, for
            example because two hosts list this URL. Then the sitemap is treated as a sitemap with
-           entries. But if the dropped request follows a redirect, the sitemap is treated as a
+           entries. But if a redirect led to the dropped request, the sitemap is treated as a
            sitemap without entries.
         3. A request for a page that a sitemap lists is counted as a duplicate.
         """
@@ -730,8 +729,8 @@ class RobotsSitemapSpider(SitemapSpider):
             if not follows_sitemap(self, whole):
                 raise Skipped("skipped/follow", url)
             tally.numbers["entries/sitemap"] += 1
-            # Requests for sitemaps have a lower priority than requests for pages, which have 0. So
-            # the spider requests the pages of a sitemap before it reads many more sitemaps.
+            # Requests for sitemaps have a lower priority than requests for pages (0). So the
+            # spider requests the pages of a sitemap before it reads many more sitemaps.
             request = Request(url, self._parse_sitemap, meta=meta, priority=-1)
             self._feed.check.note_checked(request, response.url)
             return request
@@ -751,8 +750,8 @@ class RobotsSitemapSpider(SitemapSpider):
 def _name_of(file: Response) -> str:
     """Return the URL of a file for the log.
 
-    After a redirect, the result contains the URL that was requested first, and the URL to which it
-    was redirected. For example, "http://a.example/s.xml (redirected to https://a.example/s.xml)".
+    After a redirect, the result contains the URL that was requested first and the URL to which it
+    was redirected, as in "http://a.example/s.xml (redirected to https://a.example/s.xml)".
     """
     asked_for = file.meta.get("redirect_urls", [file.url])[0]
     if asked_for == file.url:
@@ -763,34 +762,34 @@ def _name_of(file: Response) -> str:
 class _Tally:
     """Counts the URLs of one sitemap file, and adds the numbers to the stats from time to time.
 
-    A file may list 50,000 URLs. If each of them changed a stat and wrote a line to the log, this
-    would take longer than reading the file.
+    A file may list 50,000 URLs. Changing a stat and logging a line for each of them would take
+    longer than reading the file.
 
     Args:
         crawler: the crawl.
         file: the URL of the file, for the log.
 
     Attributes:
-        numbers: the numbers of URLs that have not been added to the stats yet. The keys are the
-            names of the stats without the prefix `gbot_robots/sitemaps/`.
+        numbers: the numbers that still have to be added to the stats. The keys are the names of the
+            stats without the prefix `gbot_robots/sitemaps/`.
     """
 
     def __init__(self, crawler: Crawler, file: str) -> None:
         self._crawler = crawler
         self._file = file
         self.numbers: Counter[str] = Counter()
-        # The numbers of skipped URLs that have not been added to the stats yet, by `Skipped.stat`.
+        # For each `Skipped.stat`, the number of skipped URLs that the stats do not include yet.
         self._new: Counter[str] = Counter()
-        # The numbers of skipped URLs that have been added to the stats, by `Skipped.stat`.
+        # For each `Skipped.stat`, the number of skipped URLs that the stats already include.
         self._skipped: Counter[str] = Counter()
-        # The first URL that was skipped for each `Skipped.stat`, for the log.
+        # For each `Skipped.stat`, the first URL that was skipped. It is shown in the log.
         self._first: dict[str, Skipped] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Add the remaining numbers to the stats. Log one line for each rule that skipped URLs."""
+        """Add the remaining numbers to the stats. Log a line for each rule that applied."""
         self.count()
         for stat, first in self._first.items():
             others = self._skipped[stat] - 1
@@ -806,7 +805,7 @@ class _Tally:
         self._new[stat] += 1
 
     def count(self) -> None:
-        """Add `numbers` to the stats, and remove all entries from `numbers`."""
+        """Add the numbers to the stats, and reset them to zero."""
         for stat in self._new:
             self.numbers[f"entries/{self._first[stat].reason}"] += self._new[stat]
         for name in self.numbers:
@@ -821,8 +820,8 @@ def _why_without(status: int, listed: Mapping[str, str], guessed: Mapping[str, s
 
     Args:
         status: the status code of the host's robots.txt.
-        listed: what has become of each sitemap that the robots.txt lists, by URL.
-        guessed: what has become of each guess (a path of `sitemap_guess`), by URL.
+        listed: a dict from the URL of each sitemap in the robots.txt to its fate.
+        guessed: a dict from the URL of each guess (a path of `sitemap_guess`) to its fate.
     """
     why = f"its robots.txt has status {status}"
     if status in _OK:

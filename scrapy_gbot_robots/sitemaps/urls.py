@@ -39,8 +39,8 @@ from .reader import MOST_URL_CHARS, URL
 # sitemaps.org allows only one.
 MOST_LEVELS = 3
 
-# The rules by which a sitemap is skipped. Each value describes a rule for the log. The stat
-# `gbot_robots/sitemaps/KEY` counts the sitemaps that the rule skips.
+# The rules by which a sitemap is skipped. Each value is a description of the rule, for the log. The
+# stat `gbot_robots/sitemaps/KEY` counts the sitemaps that are skipped by the rule.
 RULES = {
     "not_fed": "GBOT_ROBOTS_SITEMAPS, since the spider finds its pages in another way",
     "capped": "GBOT_ROBOTS_MAX_SITEMAPS",
@@ -94,9 +94,9 @@ class Skipped(ValueError):  # noqa: N818  The name shows what became of the URL.
     """Raised for a URL in a robots.txt or sitemap that the crawl must not follow.
 
     Args:
-        stat: the name of the stat that counts the URL if a robots.txt lists it, such as
-            "skipped/host", without the prefix `gbot_robots/sitemaps/`. If a sitemap lists the URL,
-            a different stat counts the URL (see `reason`).
+        stat: the name of the stat that counts the URL if a robots.txt lists it. The name is without
+            the prefix `gbot_robots/sitemaps/`, for example "skipped/host". If a sitemap lists the
+            URL, a different stat counts the URL (see `reason`).
         url: the URL.
         rule: a description of the rule by which the URL is skipped. The default is `RULES[stat]`.
 
@@ -191,7 +191,7 @@ class UrlCheck(NamedTuple):
             1. The list of sitemaps.
             2. A `Counter` with a number for each stat. "found" is the number of different valid
                URLs that are not in `before`, even if they are skipped because of their host or the
-               limit. "duplicate" and the keys of `RULES` have numbers of Sitemap lines.
+               limit. "duplicate" and the keys of `RULES` stand for numbers of Sitemap lines.
             3. A description of the first line that was skipped; "" if no line was skipped.
         """
         chosen: list[FoundSitemap] = []
@@ -240,8 +240,8 @@ class UrlCheck(NamedTuple):
 
         Returns:
             Three values. The first is the absolute URL before it is encoded. The second is the URL
-            to request, which is percent-encoded, has its host in punycode, and contains no user and
-            no password. The third is the origin of the URL.
+            to request, which is percent-encoded, has its host in punycode, and contains neither a
+            user nor a password. The third is the origin of the URL.
 
         Raises:
             Skipped: the crawl must not follow the URL. It is not a valid URL with a host
@@ -460,7 +460,7 @@ def covers(scope: frozenset[str], origin: Origin) -> bool:
 
 
 def _place(origin: Origin) -> str:
-    """Return the host of `origin`, with the port unless it is the default port of the scheme."""
+    """Return the host of `origin`, and its port if it is not the default port of the scheme."""
     return str(origin).partition("://")[2]
 
 
