@@ -124,8 +124,8 @@ _OF_A_SLOT = ("active", "queue", "delay", "concurrency")
 _PRIORITY_QUEUES = (DownloaderAwarePriorityQueue, ScrapyPriorityQueue)
 _MEMORY_QUEUES = (FifoMemoryQueue, LifoMemoryQueue)
 
-# How often a robots.txt request is sent at most, including the requests by which downloader
-# middlewares retry or replace it.
+# A robots.txt request is sent at most this many times. The requests with which downloader
+# middlewares retry or replace it are included.
 _MOST_SENT = 25
 
 _RECEIVED = (signals.headers_received, signals.bytes_received)
@@ -307,7 +307,7 @@ def is_for_one_page(crawler: Crawler) -> bool:
 
     These commands fetch one page or a few, and a person waits for the result. `scrapy shell` can be
     recognised by its setting DUPEFILTER_CLASS. Each of the other commands replaces the method
-    `start` of the spider's class by its own function.
+    `start` of the spider's class with its own function.
     """
     if crawler.settings.getpriority("DUPEFILTER_CLASS") == SETTINGS_PRIORITIES["command"]:
         return True
@@ -341,10 +341,10 @@ def _has_titled_keys() -> bool:
 def user_agent_of(request: Request) -> str:
     """Return the User-Agent header of `request`, or "" if it has none.
 
-    This function is called for every request. If the version of Scrapy allows it, the function
-    therefore avoids two costs. For a request without headers, `request.headers` would create an
-    object of 424 bytes. And each method of `Headers` takes 3 microseconds to normalise the name of
-    a header.
+    This function is called for every request, so it avoids two costs if the version of Scrapy
+    allows it. First, `request.headers` creates an object of 424 bytes for a request without
+    headers. Second, each method of `Headers` takes 3 microseconds to normalise the name of a
+    header.
     """
     headers: Any = getattr(request, "_headers", _NO_PART)
     if headers is None:
@@ -391,8 +391,8 @@ class Overhearing:
         self._under_way += 1
         now = self._signals.send_catch_log
         first = type(self._signals).send_catch_log.__get__(self._signals)
-        # Other code may have put Scrapy's original method back in place of `_overhear`. In this
-        # case `send_catch_log` must be replaced again.
+        # Other code may have replaced `_overhear` with Scrapy's original method. In this case,
+        # `send_catch_log` must be replaced again.
         if not self._is_in_place or now in (self._send, first):
             self._is_in_place = True
             self._send = now
@@ -425,7 +425,7 @@ class Overhearing:
 class DownloadSlots:
     """The download slots of a crawl.
 
-    Scrapy's pull request 6931 replaces download slots by the *scopes* of a throttler. When Scrapy
+    Scrapy's pull request 6931 replaces download slots with the *scopes* of a throttler. When Scrapy
     contains this change, the method `key` must call `throttler.get_scopes_key`, and the load of a
     scope must be used in place of the attribute `active` of a slot.
 
@@ -440,7 +440,7 @@ class DownloadSlots:
         self._crawler = crawler
         self._found_downloader: Any = None
         # True if a download slot has all the attributes in `_OF_A_SLOT`, False if it lacks one;
-        # None before the first slot was checked.
+        # None until the first slot is checked.
         self._fits: bool | None = None
 
     @property
@@ -504,11 +504,11 @@ async def send_beside_limits(
         secs: the time in seconds that downloader middlewares may take for the request and its
             response. The time of the download does not count.
         own_meta: meta keys and values that the request must have. If a middleware replaces the
-            request by a new one, missing keys are added to the new request.
+            request with a new one, missing keys are added to the new request.
 
     Raises:
-        TimeoutError: the middlewares took longer than `secs`. For example, a middleware waits for
-            the download of a page, and the request for this page waits for the robots.txt.
+        TimeoutError: the middlewares took longer than `secs`. For example, a middleware may wait
+            for the download of a page while the request for this page waits for the robots.txt.
         RuntimeError: the middlewares have replaced the request 25 times.
         Exception: any exception of the download handler or of a middleware.
     """
@@ -598,14 +598,14 @@ def without_a_place(crawler: Crawler, request: Request) -> Iterator[None]:
 def is_closing(crawler: Crawler) -> bool:
     """Whether the crawl has begun to close.
 
-    Scrapy sends no signal when a crawl begins to close. The first signal comes after the scheduler
-    was closed.
+    Scrapy sends no signal when a crawl begins to close. It sends the first signal only after it has
+    closed the scheduler.
     """
     return getattr(_engine_slot(crawler), "closing", None) is not None
 
 
 def is_backed_out(crawler: Crawler) -> bool:
-    """Whether Scrapy sends no requests now because the responses in memory are too large.
+    """Whether Scrapy has paused sending requests because the responses in memory are too large.
 
     The limit is the setting SCRAPER_SLOT_MAX_ACTIVE_SIZE.
     """
@@ -627,7 +627,7 @@ def pages_ahead(crawler: Crawler, request: Request) -> int:
 
 
 def in_progress(crawler: Crawler) -> Container[Request] | None:
-    """Return the set of requests that the engine has taken from the scheduler and not finished yet.
+    """Return the set of requests that the engine has taken from the scheduler but not finished.
 
     Return None if the engine has no such set.
     """
@@ -744,8 +744,9 @@ def several_of(crawler: Crawler, kind: type) -> str:
 def is_bypassed(crawler: Crawler, middleware: object, *methods: str) -> bool:
     """Whether a downloader middleware that has one of `methods` comes before `middleware`.
 
-    Such a middleware gets requests before `middleware` does, and responses after it. So it may
-    handle them without `middleware`. Middlewares of Scrapy and of this plugin are ignored.
+    Such a middleware gets requests before `middleware` does, and responses after it. So
+    `middleware` may not notice what happens to them. Middlewares of Scrapy and of this plugin are
+    ignored.
     """
     for other in downloader_middlewares(crawler):
         if other is middleware:
@@ -825,7 +826,7 @@ def around_sending(
 ) -> bool:
     """Make the downloader call `send_with(send, request)` for each request.
 
-    `send` is the function that the downloader has called until now. It sends a request by its
+    `send` is the function that the downloader has called until now. It passes a request to its
     download handler, and returns the response.
 
     Returns:
@@ -860,7 +861,7 @@ def at_end_of_way(
     Args:
         crawler: the crawl.
         end_way: the function.
-        of_all: whether `end_way` is called for all requests. Otherwise it is called only if
+        of_all: if True, `end_way` is called for all requests. If False, it is called only if
             `result` is not a response.
 
     Returns:
@@ -886,10 +887,10 @@ def at_end_of_way(
 
 
 class RobotsConnections:
-    """Gives robots.txt requests their own connections, if the download handler has few.
+    """Gives robots.txt requests their own connections if the number of connections is limited.
 
     Scrapy's handlers for aiohttp and httpx open at most CONCURRENT_REQUESTS connections. If several
-    servers do not answer requests for their robots.txt, these requests could occupy all
+    servers did not answer requests for their robots.txt, these requests could occupy all
     connections, and the crawl would stop. So a second handler of the same class sends the
     robots.txt requests. It is created when the first robots.txt request is sent.
 
@@ -897,7 +898,7 @@ class RobotsConnections:
 
     Args:
         crawler: the crawl.
-        number: the greatest number of connections of a second handler.
+        number: the maximum number of connections of a second handler.
     """
 
     def __init__(self, crawler: Crawler, number: int) -> None:
@@ -954,8 +955,8 @@ def is_http_of_scrapy(crawler: Crawler, request: Request) -> bool:
     """Whether an HTTP handler of Scrapy sends `request`.
 
     These handlers send the signal `headers_received`, and follow no redirects. A subclass with its
-    own `download_request` (as in scrapy-playwright) or `_make_request` may differ in both. Any
-    other subclass is treated as Scrapy's handler.
+    own `download_request` (as in scrapy-playwright) or `_make_request` may differ in both
+    ways. Any other subclass is treated as Scrapy's handler.
     """
     handler_of = getattr(_download_handlers(crawler), "_get_handler", None)
     scheme = urlparse_cached(request).scheme

@@ -3,12 +3,12 @@
 An `Outcome` (policy/outcome.py) is what a fetch means for the crawl: `Fetched` with the robots.txt,
 `Unavailable` or `Unreachable`.
 
-The table `_NAMES` assigns a `Failure`, such as `Failure.DNS`, to each exception that a download
-handler may raise. It contains the names of the exceptions, because the classes belong to several
-libraries (Twisted, OpenSSL, aiohttp, httpx), and some of these may not be installed. The table
-`_CODES` assigns a `Failure` to codes in the messages of exceptions. An exception that is in neither
-table becomes `Failure.OTHER`. The tables do not contain `Failure.NO_FILES` (too many open files),
-because exceptions of several classes report it. It is recognised by `errno`.
+The table `_NAMES` assigns a `Failure`, such as `Failure.DNS`, to the exceptions that download
+handlers usually raise. It contains the names of the exceptions, because the classes belong to
+several libraries (Twisted, OpenSSL, aiohttp, httpx), and some of these may not be installed. The
+table `_CODES` assigns a `Failure` to codes in the messages of exceptions. An exception that is in
+neither table becomes `Failure.OTHER`. The tables do not contain `Failure.NO_FILES` (too many open
+files), because exceptions of several classes report it. The function `_own_meanings` recognises it.
 """
 
 from __future__ import annotations
@@ -65,25 +65,25 @@ MOST_DOWNLOADED = 16 * 2**20
 # the robots.txt. The status is 404 if the server's reply has the code 550, and 503 for all other
 # codes.
 _FTP_ERROR_STATUSES = (404, 503)
-# If a decoded body has more bytes than this number, a thread decodes and examines it, because this
-# may take milliseconds (1.4 ms were measured for a web page of 32 KiB). For a shorter body, a
-# thread would cost more time than it saves.
+# If a body is longer than this number of bytes after decoding, it is decoded and examined in a
+# thread, because this may take milliseconds (1.4 ms were measured for a web page of 32 KiB). For a
+# shorter body, a thread would cost more time than it saves.
 _LONG_BYTES = 32 * 2**10
 # If an encoded body has more bytes than this number, the decoded body probably has more than
 # `_LONG_BYTES` bytes.
 _LONG_ENCODED_BYTES = 8 * 2**10
-_LIMIT = "download_maxsize"  # Scrapy's meta key for the greatest length of a body
-BODY_DECIDES = range(200, 300)  # Only for these statuses does the outcome depend on the body.
+_LIMIT = "download_maxsize"  # Scrapy's meta key for the maximum length of a body
+BODY_DECIDES = range(200, 300)  # The outcome depends on the body only for these statuses.
 _WITHOUT_BODY = frozenset({204, 304})
 # The values of `response.protocol` that mean HTTP/2. In HTTP/2, the frames mark the end of a body,
 # so a response needs no header for that.
 HTTP2 = frozenset({"h2", "HTTP/2"})
 
-# Headers that a request for a robots.txt must not contain. No middleware may add NEVER_SENT. While
-# the request passes through the downloader middlewares, these headers are set to empty lists,
-# because a middleware usually does not change a header that is set. If a middleware has set one of
-# them all the same, it is removed before the request is sent. A header in CREDENTIALS is sent only
-# to the host of the robots.txt, and not if it comes from DEFAULT_REQUEST_HEADERS.
+# A request for a robots.txt never contains a header in NEVER_SENT. While the request passes through
+# the downloader middlewares, these headers are set to empty lists, because a middleware usually
+# does not change a header that is set. If a middleware has set one of them all the same, the header
+# is removed before the request is sent. The plugin sends a header in CREDENTIALS only to the host
+# of the robots.txt or to HTTPAUTH_DOMAIN, and not if it comes from DEFAULT_REQUEST_HEADERS.
 #
 # The code uses the methods of `dict`, which are faster than those of `Headers`, but do not
 # normalise names. So the names are written here in the normal form of Scrapy's `Headers`.
@@ -125,7 +125,7 @@ _NAMES = {
     Failure.NO_HANDLER: "NotSupported UnsupportedURLSchemeError",
 }
 # Download handlers that use libcurl or a browser, such as scrapy-impersonate and scrapy-playwright,
-# raise exceptions of few classes. Their messages contain a code of the program. curl's codes are
+# raise exceptions of only a few classes. But the messages contain an error code. curl's codes are
 # numbers (curl.se/libcurl/c/libcurl-errors.html). Chromium's codes begin with "net::ERR_"
 # (net/base/net_error_list.h), and Firefox's codes with "NS_ERROR_" (xpcom/base/ErrorList.py).
 _CODES = {
@@ -165,8 +165,8 @@ _CODES = {
 _FAILURES: dict[str, Failure] = {}
 for _failure, _names in _NAMES.items():
     _FAILURES.update(dict.fromkeys(_names.split(), _failure))
-# The keys are failures. The value is the exception that Scrapy passes to the errback of a page if
-# its download fails in the same way. Up to Scrapy 2.14, this is an exception of Twisted.
+# The exceptions that Scrapy passes to the errback of a page if its download fails, by kind of
+# failure. Up to Scrapy 2.14, they are exceptions of Twisted.
 _SCRAPYS: dict[Failure, type[Exception]] = {
     Failure.DNS: getattr(exceptions, "CannotResolveHostError", twisted_errors.DNSLookupError),
     Failure.REFUSED: getattr(
@@ -193,7 +193,7 @@ _NO_IPV6 = (
 # (RFC 7301 3.2). It comes only from Scrapy's HTTP/2 handler, because all other handlers also
 # offer HTTP/1.1.
 _NO_PROTOCOL = "no application protocol"
-# The errors of the operating system if a process, or the whole machine, has too many open files.
+# The values of `errno` if a process (EMFILE) or the whole machine (ENFILE) has too many open files.
 # Sockets count as files.
 _TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
 _TOO_MANY_TEXTS = tuple(map(os.strerror, _TOO_MANY_FILES))
@@ -201,7 +201,7 @@ _TOO_MANY_TEXTS = tuple(map(os.strerror, _TOO_MANY_FILES))
 # them, the download handler could not connect to the proxy.
 _OF_CONNECTING = {Failure.DNS, Failure.REFUSED}
 _AFTER_ACCEPTING = {Failure.TLS, Failure.RESET}
-_MOST_CAUSES = 10  # The greatest number of exceptions to examine in a `__cause__` chain.
+_MOST_CAUSES = 10  # The maximum number of exceptions to examine in a `__cause__` chain.
 _DETAIL_CHARS = 1000
 # The reply codes of FTP servers that did not accept a login. RFC 959 4.2.2 defines only 530. Some
 # servers send 430 for a wrong user or password.
@@ -244,7 +244,7 @@ class Exchange:
         # "".
         self.fault = ""
         # True if the plugin is sure to get the signals `headers_received` and `bytes_received` of
-        # this request. Each signal calls `goes_on`.
+        # this request. The method `goes_on` is called for each signal.
         self.gets_signals = False
         self._most_bytes = most_bytes
         self._limit = limit
@@ -252,7 +252,8 @@ class Exchange:
         # request for a page.
         self._proxy = robots_request.meta.get("proxy")
         self._credentials = robots_request.headers.get(PROXY_HEADER)
-        # Headers that are removed if they have these values, which would go to every host.
+        # Headers that are removed if they have these values. The values come from
+        # DEFAULT_REQUEST_HEADERS, so they would be sent to every host.
         self.unwanted: Mapping[bytes, list[bytes]] = {}
         self._forget_response()
 
@@ -263,8 +264,8 @@ class Exchange:
         self.stopped = False
         # The response, without its header Content-Encoding (see `keep_response`).
         self.response: Response | None = None
-        # The exception of the download handler, or None. In contrast, `error` may also be an
-        # exception of a middleware.
+        # The exception of the download handler, or None. Unlike `error`, this is never an exception
+        # of a middleware.
         self._download_error: BaseException | None = None
         self._received = 0  # the number of bytes of the body
 
@@ -307,9 +308,9 @@ class Exchange:
     def _take_out_headers(self, request: Request) -> None:
         """Remove headers from `request` that the server or the proxy must not get.
 
-        Removed are the headers in NEVER_SENT, the headers in CREDENTIALS without a value, which
-        some handlers would send, and the headers in `unwanted`. Credentials for a proxy are removed
-        if a middleware has chosen a different proxy.
+        This method removes the headers in NEVER_SENT and in `unwanted`. It also removes the headers
+        in CREDENTIALS that have no value, because some handlers would send them. It removes the
+        credentials for a proxy if a middleware has chosen a different proxy.
         """
         for name in NEVER_SENT:
             dict.pop(request.headers, name, None)
@@ -350,7 +351,7 @@ class Exchange:
         response.headers.pop("Content-Encoding", None)
 
     def keep_response_of_middleware(self, response: Response) -> None:
-        """Keep a response that a downloader middleware has made, without a download handler.
+        """Keep a response that a downloader middleware supplies instead of a download handler.
 
         The middleware may have taken the response from a cache, or downloaded the robots.txt with
         another library, such as requests or curl_cffi. These libraries decode the body, but leave
@@ -686,7 +687,7 @@ def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
     Args:
         error: the exception. Twisted may pass a text in place of an exception, and the cause of an
             exception may be None. For a text or None, nothing is yielded.
-        depth: the greatest number of exceptions to examine in the chain of causes. The first one is
+        depth: the maximum number of exceptions to examine in the chain of causes. The first one is
             `error`.
     """
     if error is None or not depth:
@@ -712,8 +713,8 @@ def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
 
 
 def _own_meanings(error: object) -> Iterator[Failure]:
-    """Yield the failures that describe an exception, without its causes."""
-    # Twisted's ConnectError is not an OSError. It has the number in the attribute `osError`.
+    """Yield the failures that describe the exception `error` itself, and not its causes."""
+    # Twisted's ConnectError is not an OSError. Its errno is in the attribute `osError`.
     if any(getattr(error, name, None) in _TOO_MANY_FILES for name in ("errno", "osError")):
         yield Failure.NO_FILES
     # Twisted's DNSLookupError contains the error of the operating system only in its message.

@@ -127,7 +127,7 @@ _OWN_META = {
 
 # The headers that the plugin sets. Before Scrapy 2.18, the plugin cannot decode the coding zstd. So
 # if Scrapy's Accept-Encoding header contains zstd, the plugin sets its own Accept-Encoding header.
-# It does not set headers without need, because scrapy-zyte-api logs a warning about each of them.
+# It sets no header without need, because scrapy-zyte-api logs a warning about each header.
 _HEADERS: dict[str, bytes] = {}
 if version_info < (2, 18) and b"zstd" in ACCEPTED_ENCODINGS:
     _HEADERS["Accept-Encoding"] = b"gzip, deflate"
@@ -157,7 +157,7 @@ class Fetcher:
         self._settings = settings
         self._overrides = read_overrides(settings.overrides, settings.parse)
         self._places = DeferredSemaphore(MOST_UNDER_WAY)
-        # Each `Exchange` that is under way, by its number, which is in the meta of its request.
+        # The exchanges that are under way, by number. The number is in the meta of the request.
         self._exchanges: dict[int, Exchange] = {}
         self._numbers = count(1)
         self._overhearing = Overhearing(crawler, self._exchanges)
@@ -167,8 +167,8 @@ class Fetcher:
         self._sees_downloads: bool | None = None
         self._private_redirects = 0
         self._has_warned_of_limit = False
-        # The classes of the middlewares' exceptions that were logged. Only the first exception of
-        # each class is logged.
+        # If middlewares raise exceptions, only the first one of each class is logged. This set
+        # contains the classes of the logged exceptions.
         self._logged_faults: set[type] = set()
         # The values of the headers in CREDENTIALS that DEFAULT_REQUEST_HEADERS contains. Requests
         # for robots.txt files must not contain these values, because they would go to every host.
@@ -196,8 +196,8 @@ class Fetcher:
             meta={key: page.meta[key] for key in keys if key in page.meta},
         )
         # If HttpProxyMiddleware has taken the proxy from the environment variable `http_proxy` or
-        # `https_proxy`, this proxy is only for URLs of that scheme. For a URL of another scheme,
-        # the middleware chooses again.
+        # `https_proxy`, this proxy is only for URLs with the scheme of the page. For any other
+        # scheme, the middleware chooses the proxy again.
         if (
             _SCHEME_PROXY in page.meta
             and urlparse_cached(page).scheme != urlparse_cached(robots_request).scheme
@@ -293,7 +293,7 @@ class Fetcher:
         Args:
             answer: the response with the redirect.
             trail: the URLs that were requested so far.
-            secs_left: the rest of the time for the fetch, in seconds.
+            secs_left: the time that is left for the fetch, in seconds.
         """
         hop = next_hop(answer.status, answer.headers.get("Location"), trail)
         if not isinstance(hop, str):
@@ -339,9 +339,9 @@ class Fetcher:
            stops the download when it gets the signals of the download. If the plugin might not get
            these signals, the second request is not sent.
         4. The server of `origin` answers with status 401, and the URL or the meta of the page
-           contains a login. The second request uses this login. The first request does not, because
-           the URL may come from a link on another site, and with a wrong login a server may reject
-           a request that it would otherwise answer.
+           contains a login. The second request uses this login. The first request does not,
+           because the URL may come from a link on another site and contain a wrong login. A server
+           may reject a request with a wrong login, although it would answer one without a login.
         """
         send = partial(self._send, url, origin, request)
         exchange = await send(secs_left, self._settings.max_bytes)
@@ -408,7 +408,8 @@ class Fetcher:
         self._exchanges[number] = exchange
         try:
             self._set_credentials(robots_request, authorization, at_home=is_at_home(url, origin))
-            # Scrapy adds these headers if the request does not contain them.
+            # If the request does not contain these headers, Scrapy adds them, and the exchange
+            # removes them again.
             exchange.unwanted = {
                 name: value
                 for name, value in self._default_credentials.items()
@@ -460,7 +461,7 @@ class Fetcher:
     def _ftp_login(self, request: Request | None) -> dict[str, Any] | None:
         """Return the meta keys with the project's FTP login, or None if the login is anonymous.
 
-        The login is in the meta of `request`, which is a request for a page, or otherwise in the
+        The login in the meta of `request`, which is a request for a page, takes precedence over the
         settings FTP_USER and FTP_PASSWORD.
         """
         settings = self._crawler.settings
@@ -476,11 +477,11 @@ class Fetcher:
     def _expect_headers(self, exchange: Exchange) -> None:
         """Log a warning if Scrapy has not sent the signal `headers_received` for a response.
 
-        Only Scrapy's own HTTP handlers are expected to send the signal. One warning is enough for a
-        crawl.
+        Only Scrapy's own HTTP handlers are expected to send the signal. This warning is logged
+        at most once in a crawl.
         """
         request = exchange.request
-        # If there is no response, a middleware has replaced an exception by a response of its own.
+        # If there is no response, a middleware has replaced an exception with its own response.
         is_answered = exchange.response is not None
         if request is None or exchange.headers_came or not is_answered or self._has_warned_of_limit:
             return
@@ -499,14 +500,14 @@ class Fetcher:
     ) -> None:
         """Set the credentials in the headers of a request for a robots.txt.
 
-        If `at_home` is true, the request gets `authorization`. If that is None, the request keeps
-        its own credentials, or otherwise gets the credentials of Scrapy's HTTPAUTH settings. If
-        `at_home` is false, the request loses its credentials, but gets those of the HTTPAUTH
-        settings if its host belongs to HTTPAUTH_DOMAIN.
+        If `at_home` is true, the request gets `authorization`. If `authorization` is None, the
+        request keeps its own credentials. If it has none, it gets the credentials of Scrapy's
+        HTTPAUTH settings. If `at_home` is false, the request loses its credentials, but gets those
+        of the HTTPAUTH settings if its host belongs to HTTPAUTH_DOMAIN.
 
         All headers in NEVER_SENT are set to empty lists, so that no middleware adds them. If
-        `at_home` is false, the same holds for each header in CREDENTIALS without a value. The
-        `Exchange` removes the empty headers before the request is sent.
+        `at_home` is false, the headers in CREDENTIALS that have no value are also set to empty
+        lists. The `Exchange` removes the empty headers before the request is sent.
 
         Args:
             robots_request: the request. Its headers are changed.
@@ -535,7 +536,8 @@ class Fetcher:
     def _has_domain_of_credentials(self) -> bool:
         """Whether Scrapy's HttpAuthMiddleware sends its credentials only to the hosts of a domain.
 
-        The spider's attributes, which older versions of Scrapy use, count before the settings.
+        The spider's attributes, which older versions of Scrapy use, take precedence over the
+        settings.
         """
         spider = self._crawler.spider
         if getattr(spider, "http_user", "") or getattr(spider, "http_pass", ""):
@@ -561,7 +563,7 @@ class Fetcher:
 
 
 def way_of(request: Request, meta_keys: Iterable[str]) -> Way:
-    """Return the *way* by which the crawl would request a robots.txt for `request`.
+    """Return the *way* in which the crawl would request a robots.txt for `request`.
 
     A way consists of the proxy, the credentials for the proxy, and the values of the other meta
     keys that are copied from `request` to its robots.txt request.

@@ -122,7 +122,7 @@ def _ipv4_in(address: IPv6Address) -> IPv4Address | None:
 
 
 async def leads_inside(url: str, found_at: str) -> bool:
-    """Whether `url` is on a private host, and the crawl has found it on a public host.
+    """Whether `url` is on a private host although the crawl has found it on a public host.
 
     The result is False if both URLs have the same host. It is also False if the host of `url` does
     not resolve, because the crawl can then reach this host only through a proxy.
@@ -141,9 +141,9 @@ async def leads_inside(url: str, found_at: str) -> bool:
 
 
 async def _are_private(host: str) -> list[bool]:
-    """Look up the IP addresses of `host`, and return a list with True for each private address.
+    """Return a list with one value for each IP address of `host`: True if the address is private.
 
-    The list contains False for each public address. If `host` does not resolve, it is empty.
+    The value is False if the address is public. If `host` does not resolve, the list is empty.
     """
     by_text = is_private(host)
     if by_text is not None:

@@ -1,4 +1,4 @@
-"""Choose the advice that the log gives to the user when a Redis server or an SQLite file fails.
+"""Choose the advice that is logged for the user when a Redis server or an SQLite file fails.
 
 An error of a Redis client is recognised by the name of its class, or by its text. The name is not
 always enough, because an error inside a script usually has the general class `ResponseError`. The
@@ -100,8 +100,8 @@ def _kind(classes: str, advice: str, *words: str) -> _Kind:
     return _Kind(frozenset(classes.split()), words, advice)
 
 
-# The kinds of errors of a Redis client. If several kinds match an error, the log contains the
-# advice of the first one. So special kinds come first, and the last kind matches every error reply
+# The kinds of errors of a Redis client. If several kinds match an error, the advice of the first
+# one is logged. So the more specific kinds come first, and the last kind matches every error reply
 # of a server.
 _KINDS = (
     _kind("", NO_PASSWORD, "without any password configured", "no password is set"),
@@ -176,7 +176,7 @@ FILE = (
     "Free or repair the disk, or set GBOT_ROBOTS_SQLITE_PATH to a file that this process can write"
 )
 
-# The ends of the names of a SQLite file and of the files beside it.
+# The endings of the paths of an SQLite file ("") and of the files beside it.
 _FILES = ("", ".lock", "-wal", "-shm")
 
 

@@ -61,9 +61,9 @@ class Storage(ABC):
 
     @abstractmethod
     def origins(self) -> Iterator[str]:
-        """Yield each origin that has an entry once, in any order.
+        """Yield the origins that have an entry, each of them once, in any order.
 
-        The caller may delete entries while it iterates.
+        The caller may delete entries during the iteration.
         """
 
     @abstractmethod
@@ -74,8 +74,8 @@ class Storage(ABC):
         seconds, even if the process is killed before it can call `release`.
 
         Returns:
-            The token of the lease, with which `release` ends it; None if another process holds the
-            lease.
+            The token of the lease, which the caller later passes to `release`; None if another
+            process holds the lease.
         """
 
     @abstractmethod

@@ -6,9 +6,9 @@ All calls for one origin are made in the same thread, one after another. A stora
 called without a thread.
 
 If a call fails, or takes longer than 10 seconds, the crawl logs a warning, and keeps new entries in
-memory. It tries the storage every 30 seconds. When the storage works, the crawl uses it again and
-drops the entries in memory. The crawl itself does not need them any more, because it also has a
-cache of answers. Other processes have to fetch these robots.txt files again.
+memory. It then tries the storage every 30 seconds. When the storage works again, the crawl uses it,
+and drops the entries in memory. The crawl itself no longer needs these entries, because it also has
+a cache of answers. Other processes have to fetch these robots.txt files again.
 
 A *lease* is the right of this process to fetch one robots.txt. `StorageClient` records its leases,
 and ends all of them when the crawl closes. If the process is killed or the storage fails, its
@@ -62,7 +62,7 @@ THREADS = 8
 # the names of storages.
 _ADVICE = {"sqlite": advice.FILE, "redis": advice.NO_ANSWER}
 # The advice that is logged if a storage raises an exception other than StorageError and
-# TimeoutError, which shows a bug. The keys are the names of storages.
+# TimeoutError. Such an exception shows a bug. The keys are the names of storages.
 _ADVICE_ON_BUG = {"sqlite": advice.FILE, "redis": advice.FUNCTION}
 _OWN_CLASS = "Check the class that GBOT_ROBOTS_STORAGE names"
 _NO_SCRAPY_REDIS = (
@@ -166,7 +166,7 @@ def opened_choice_of(settings: GbotSettings, crawler: Crawler) -> StorageChoice:
 def redis_choice(settings: GbotSettings, scrapy_settings: BaseSettings | None) -> StorageChoice:
     """Return the `StorageChoice` for the Redis that the settings choose.
 
-    GBOT_ROBOTS_REDIS_CLIENT, if it is set, names a callable that makes the client. Otherwise
+    If GBOT_ROBOTS_REDIS_CLIENT is set, it names a callable that makes the client. If it is not set,
     GBOT_ROBOTS_REDIS_URL is the URL of the server.
 
     Args:
@@ -199,7 +199,7 @@ def redis_choice(settings: GbotSettings, scrapy_settings: BaseSettings | None) -
 
 
 def _check_call(path: str, makes: Callable[..., Any]) -> None:
-    """Check that `makes`, at the dotted `path`, can be called with the settings of a crawl.
+    """Check that the callable `makes`, whose dotted path is `path`, takes the settings of a crawl.
 
     Raises:
         ValueError: `makes` cannot be called in this way, is a coroutine function, or belongs to the
@@ -438,8 +438,8 @@ class StorageClient:
         """Try the storage every 30 seconds, and use it again when it works.
 
         A trial takes a lease and ends it. A lease of `origin` itself would delay other processes.
-        So the trial takes the lease of a text that is not an origin: `origin` and an added "}". In
-        a cluster of Redis servers, this lease is on the same server as the lease of `origin`.
+        So the trial takes the lease of a text that is not an origin: `origin` followed by "}". In a
+        cluster of Redis servers, this lease is on the same server as the lease of `origin`.
         """
 
         def write() -> None:
@@ -452,7 +452,7 @@ class StorageClient:
             try:
                 await self._thread_of(origin).run(write)
                 self._uses_memory = False
-            except CancelledError:  # The crawl closes.
+            except CancelledError:  # The crawl is closing.
                 raise
             except Exception:  # The first failure was logged. Further failures are only counted.
                 self._stats.inc_value("gbot_robots/storage/errors")

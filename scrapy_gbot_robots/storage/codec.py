@@ -30,11 +30,11 @@ from ..policy.outcome import Failure
 __all__ = ["decode", "encode"]
 
 VERSION = b"GRB4"
-# The greatest length of the JSON in bytes. The JSON of a real entry is much shorter. Its only long
+# The maximum length of the JSON in bytes. The JSON of a real entry is much shorter. Its only long
 # values are URLs, and HTTP clients limit the length of URLs.
 _FACTS_BYTES = 131_072
-# The compression level. The highest level would need three times as long, and would save only a few
-# percent of the bytes.
+# The compression level. The highest level would take three times as long, and would make the data
+# only a few percent smaller.
 _ZLIB_LEVEL = 4
 
 # The encoder writes only the name of a member of an enumeration, such as "RULES" for `Kind.RULES`.
@@ -48,7 +48,7 @@ def encode(entry: Entry, level: int = _ZLIB_LEVEL) -> bytes:
     Args:
         entry: the entry.
         level: the compression level of zlib, from 0 to 9. Level 0 does not compress. With any other
-            level, a long body takes milliseconds.
+            level, encoding a long body takes milliseconds.
     """
     facts = {"copy": _facts_of(entry.copy), "outage": _facts_of(entry.outage)}
     body = b""
@@ -89,7 +89,7 @@ def decode(data: bytes, max_body: int = MAX_BYTES) -> Entry | None:
 
 
 def most_bytes(max_body: int = MAX_BYTES) -> int:
-    """Return the greatest length of an encoded entry in bytes, before and after decompression."""
+    """Return the maximum length of an encoded entry in bytes, before and after decompression."""
     return _FACTS_BYTES + max_body
 
 
@@ -100,7 +100,7 @@ def _facts_of(part: Copy | Outage | None) -> dict[str, Any] | None:
 
 
 def _checked(part: _Part) -> _Part:
-    """Check the types of the values in a copy or an outage, and return this object.
+    """Check the types of the values in `part`, and return `part`.
 
     Raises:
         TypeError: a value does not have the type of its field, or is an infinite number or NaN.

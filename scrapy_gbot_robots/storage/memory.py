@@ -1,10 +1,10 @@
 """A storage in the memory of this process.
 
-A crawl uses this storage if the settings choose it, or while any other storage fails. The
-entries take about 64 MiB (`MAX_BYTES`) at most. If a new entry needs more memory, the entries that
-were not used for the longest time are deleted.
+A crawl uses this storage if the settings choose it, or while the storage that they choose does not
+work. The entries take at most about 64 MiB (`MAX_BYTES`). If there is not enough space for a new
+entry, the least recently used entries are deleted.
 
-Entries are kept as bytes, because Python's garbage collector would visit the objects of all entries
+Entries are kept as bytes. If they were objects, Python's garbage collector would visit all of them
 again and again. The bytes are not compressed, because compressing a long body takes milliseconds.
 """
 

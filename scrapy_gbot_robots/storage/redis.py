@@ -2,11 +2,11 @@
 
 It needs redis-py, which the extra `redis` of this plugin installs. It keeps an *entry* for each
 origin. The entry contains a copy of the robots.txt. The *lease* of an origin is the right to fetch
-its robots.txt. Of all the processes that share the database, only one can hold this lease.
+its robots.txt. Only one of the processes that share the database can hold this lease at a time.
 
 The server may be far away, so a call makes as few round trips as possible. The method `find` runs a
-script on the server. If there is an entry, the script returns it, and otherwise the script takes
-the lease. If there is an entry that is too old, `find` needs a second round trip to take the lease.
+script on the server. If there is an entry, the script returns it. If there is none, the script
+takes the lease. If the entry is too old, `find` needs a second round trip to take the lease.
 
 Other programs may write any values to the same database. So only `codec.decode` reads the values.
 If a value is longer than any entry can be, only its first bytes are fetched from the server.
@@ -54,7 +54,7 @@ _KEEP_SECS = KEEP_DAYS * 86_400
 # The time-out in seconds for opening a connection to GBOT_ROBOTS_REDIS_URL, and for each reply. If
 # the project makes the client itself (GBOT_ROBOTS_REDIS_CLIENT), this time-out is not used.
 _TIMEOUT_SECS = 2.0
-_CLOCKS_AGREE_SECS = 3.0  # A smaller difference between two clocks is ignored.
+_CLOCKS_AGREE_SECS = 3.0  # A smaller change in the difference between the clocks is ignored.
 # A client that the project makes itself must have these methods.
 _METHODS = ("execute_command", "get_encoder", "delete", "scan_iter", "close")
 # A message of redis-py about an invalid URL contains no password if it begins with one of these.
@@ -75,9 +75,10 @@ _STORE = """
 # ARGV[1]: the token for the lease; if it is empty, the lease is not taken
 # ARGV[2]: the duration of the lease in milliseconds
 # ARGV[3]: if it is "1", the lease is taken even if there is an entry
-# ARGV[4]: the greatest length of the entry in bytes
+# ARGV[4]: the maximum length of the entry in bytes
 # The script returns three values: the entry; 1 if it has taken the lease, otherwise 0; and the
-# server's time. A lease of more than a day is not from this plugin, so the script replaces it.
+# server's time. If a lease has more than a day left, it is not from this plugin, so the script
+# replaces it.
 _FIND = """
     local value = redis.pcall("GETRANGE", KEYS[1], 0, ARGV[4])
     if type(value) == "table" then
@@ -94,7 +95,7 @@ _FIND = """
 
 
 def _fault_in(url: str) -> str:
-    """Return the reason why `url` is not the URL of a Redis; "" if it is one.
+    """Return the reason why `url` is not a valid Redis URL; "" if it is valid.
 
     The reason contains no part of `url`, because any part of an invalid URL may be a password. For
     example, if a password contains "#", the part before it looks like a port or a host.
@@ -105,7 +106,7 @@ def _fault_in(url: str) -> str:
     except ValueError as error:
         reason = str(error)
         return reason if reason.startswith(_HARMLESS) else "its host or its port cannot be read"
-    # After the host, "@" may be only in the values of options, and in the path of a unix:// URL.
+    # After the host, "@" is allowed only in the values of options and in the path of a unix:// URL.
     after_host = [parts.fragment, *(each.partition("=")[0] for each in parts.query.split("&"))]
     if parts.scheme != "unix":
         after_host.append(parts.path)
@@ -164,7 +165,7 @@ class RedisStorage(Storage):
             raise
         except Exception as error:
             if not isinstance(error, OSError) and not _is_of_a_driver(error):
-                raise  # The exception is a bug in the user's own code.
+                raise  # The exception shows a bug in the user's own code.
             what = f"{self.server} could not make a client: {_in_words(error)}"
             raise StorageError(what, on_redis(error)) from error
         fault = _fault_of(client)
@@ -349,7 +350,7 @@ def _fault_of(client: Any) -> str:
 
 
 def _in_words(error: BaseException) -> str:
-    """Return the class and the text of `error`. The text does not contain codes such as MOVED."""
+    """Return the class and the text of `error`. The text alone lacks codes such as MOVED."""
     return f"{type(error).__name__}: {error}"
 
 

@@ -1,16 +1,16 @@
 """A storage in one SQLite file that several processes on one machine can use at the same time.
 
 It keeps an *entry* for each origin. The entry contains a copy of the robots.txt. The *lease* of an
-origin is the right to fetch its robots.txt. Of all the processes that share the file, only one can
-hold this lease.
+origin is the right to fetch its robots.txt. Only one of the processes that share the file can hold
+this lease at a time.
 
 If possible, a method runs only one SQL statement, because the thread has to wait for Python's
 global interpreter lock after each statement. The file has a write-ahead log. So readers do not wait
 while a process writes, and the file stays intact if a process is killed.
 
 The header of the file contains the application ID of this plugin. If a file with this ID is broken,
-it is renamed, and a new file is created. A file without this ID is never changed
-(`ForeignFileError`).
+it is renamed, and a new file is created. An empty file gets this ID. No other file without the ID
+is ever changed (`ForeignFileError`).
 
 Warning: two processes may find at the same time that the file is broken. When one process has
 renamed it and created a new file, the other process must not rename the new file. So before a
@@ -96,8 +96,8 @@ _LEASE = """
     ON CONFLICT (origin) DO UPDATE SET token = excluded.token, until = excluded.until
     WHERE leases.until NOT BETWEEN ?3 AND ?3 + 86400
 """
-# A statement that ends a lease. It also deletes all leases whose time was over more than a day ago.
-# These leases are from processes that were killed before they could end their leases.
+# A statement that ends a lease. It also deletes all leases that expired more than a day ago. They
+# are from processes that were killed before they could end their leases.
 _RELEASE = """
     DELETE FROM leases
     WHERE origin = ? AND token = ? OR until < CAST(strftime('%s', 'now') AS INTEGER) - 86400
@@ -155,7 +155,8 @@ class SqliteStorage(Storage):
     def get(self, origin: str) -> Entry | None:
         """Return the entry of `origin`, or None.
 
-        It is None if there is no entry, or if the entry is too old, too long or cannot be decoded.
+        The result is None if there is no entry, or if the entry is too old, is too long or cannot
+        be decoded.
         """
         values = origin, _today() - KEEP_DAYS, most_bytes(self._max_body)
         rows, _ = self._run(_GET, values)
@@ -263,7 +264,7 @@ class SqliteStorage(Storage):
         connection = sqlite3.connect(
             self._path, timeout=_BUSY_SECS, isolation_level=None, check_same_thread=False
         )
-        # Another program may have written texts into the file that are not valid UTF-8.
+        # Another program may have written texts that are not valid UTF-8 into the file.
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
             self._make_tables(connection)
@@ -305,11 +306,12 @@ class SqliteStorage(Storage):
             Exception: `creates` is False. The file is not renamed, and `error` is raised again.
         """
         # SQLite must close the file before `_is_ours` opens and closes it. When a process closes a
-        # file, the operating system releases all its locks on the file, even those of SQLite.
+        # file, the operating system releases all locks of the process on this file, even those of
+        # SQLite.
         self._disconnect()
         if _inode_of(self._path) == self._inode and not self._is_ours():
             # This check comes before `_alone`, which creates a lock file in the same directory. If
-            # the database belongs to another program, no file must be created.
+            # the database belongs to another program, this plugin must not create any file.
             raise ForeignFileError(_FOREIGN % self._path) from error
         if _inode_of(self._path) == self._inode and not self._creates:
             raise error
@@ -355,7 +357,7 @@ def _inode_of(path: Path) -> int:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Return a context manager whose `with` block only one process at a time can run.
+    """Return a context manager. Only one process at a time can run its `with` block.
 
     During the block, the process holds an exclusive lock on a second, empty SQLite file, whose name
     is `path` with ".lock" added. If the process is killed, the operating system releases the lock.
