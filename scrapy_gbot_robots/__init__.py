@@ -36,8 +36,8 @@ _HOME = {
     "Verdict": "core.verdict",
 }
 
-# Classes that a settings file may name, and that users do not import. The module `components`
-# contains them.
+# Classes that users name in a settings file, but do not import. The module `components` contains
+# them.
 _COMPONENTS = {
     "RobotsReport",
     "RobotsScheduler",

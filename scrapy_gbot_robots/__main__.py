@@ -1,4 +1,4 @@
-"""Run the command `gbot-robots`, which is also `python -m scrapy_gbot_robots`.
+"""Run the command `gbot-robots`. `python -m scrapy_gbot_robots` does the same.
 
 The command does not need a Scrapy project.
 """
@@ -23,8 +23,8 @@ def console(prog: str = "gbot-robots") -> None:
     """
     try:
         sys.exit(main(prog=prog))
-    # While a sub-command such as `lint` runs, the sub-command itself handles Ctrl-C. So the user
-    # has pressed Ctrl-C before the sub-command began, or after it ended.
+    # While a sub-command such as `lint` runs, Ctrl-C is handled elsewhere. So if the exception
+    # arrives here, the user has pressed Ctrl-C before the sub-command began, or after it ended.
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
 

@@ -40,14 +40,14 @@ COMPONENTS = (
     # SitemapSpiderMiddleware has the highest position, so it is nearest to the spider. If it drops
     # a request of the spider, the other spider middlewares do not get the request.
     ("SPIDER_MIDDLEWARES", SitemapSpiderMiddleware, 950),
-    # SitemapDownloaderMiddleware is nearer to the engine than Scrapy's middlewares that retry or
-    # redirect requests, and than the middleware with which this plugin forbids requests.
+    # SitemapDownloaderMiddleware is nearer to the engine than the middleware with which this plugin
+    # forbids requests, and also nearer than Scrapy's middlewares that retry or redirect requests.
     ("DOWNLOADER_MIDDLEWARES", SitemapDownloaderMiddleware, 90),
 )
 
 # Settings that have no effect if ROBOTSTXT_OBEY is False, because the plugin's robots.txt
-# middleware is then off. The log names them, because a user who sets one of them expects a proof or
-# a verdict. The keys are field names.
+# middleware is then off. They are listed in the log, because a user who sets one of them expects
+# the crawl to obey robots.txt. The keys are field names of `GbotSettings`.
 _OF_MIDDLEWARE = {
     "record": "GBOT_ROBOTS_RECORD",
     "provenance": "GBOT_ROBOTS_PROVENANCE",
@@ -63,15 +63,15 @@ class Addon:
     def update_settings(self, settings: BaseSettings) -> None:
         """Change `settings` so that the crawl uses the plugin.
 
-        The plugin's robots.txt middleware replaces Scrapy's robots.txt middleware. A subclass of
-        the scheduler in `SCHEDULER` replaces this scheduler. The subclass lets requests wait until
-        their robots.txt is known. `ROBOTSTXT_OBEY` becomes True, unless the user has set it.
+        The plugin's robots.txt middleware replaces Scrapy's robots.txt middleware. The scheduler in
+        `SCHEDULER` is replaced with a subclass of it, in which requests wait until their robots.txt
+        is known. `ROBOTSTXT_OBEY` becomes True, unless the user has set it.
 
         With `GBOT_ROBOTS_ENABLED = False`, the crawl uses Scrapy's robots.txt middleware, and no
         component of the plugin.
 
         Raises:
-            ValueError: one of the plugin's settings has a wrong value.
+            ValueError: one of the plugin's settings has an invalid value.
         """
         if not is_enabled(settings):
             self._leave_it_to_scrapy(settings)
@@ -137,7 +137,7 @@ class Addon:
 
     @staticmethod
     def _replace_middleware(settings: BaseSettings) -> None:
-        """Replace Scrapy's robots.txt middleware by the plugin's middleware, at the same position.
+        """Replace Scrapy's robots.txt middleware with the plugin's, at the same position.
 
         If `DOWNLOADER_MIDDLEWARES` contains a subclass of the plugin's middleware, the subclass is
         used. If the project has switched the plugin's middleware off, a warning is logged. A
@@ -187,9 +187,9 @@ class Addon:
 
 
 def _level_if_not_obeyed(settings: BaseSettings) -> int:
-    """Return the log level of the line which reports that ROBOTSTXT_OBEY is False."""
+    """Return the log level of the message that ROBOTSTXT_OBEY is False."""
     if settings.getpriority("ROBOTSTXT_OBEY") == SETTINGS_PRIORITIES["spider"]:
-        # If the value is from a spider's `custom_settings`, the user has set it on purpose.
+        # If the value comes from a spider's `custom_settings`, the user has set it on purpose.
         return logging.INFO
     return logging.WARNING
 
@@ -203,7 +203,7 @@ def _obedience(settings: BaseSettings) -> tuple[int, str]:
     if not settings.getbool("ROBOTSTXT_OBEY"):
         why = "because ROBOTSTXT_OBEY is not True"
         return _level_if_not_obeyed(settings), f"does not obey robots.txt, {why}"
-    # In an older Scrapy, `Settings` has only the method `getwithbase`.
+    # In older versions of Scrapy, `Settings` has only the method `getwithbase`.
     with_base = getattr(settings, "get_component_priority_dict_with_base", settings.getwithbase)
     obeying: list[type] = []
     for name, at in with_base("DOWNLOADER_MIDDLEWARES").items():
@@ -235,8 +235,8 @@ def _keep_priority(settings: BaseSettings, name: str, value: object) -> None:
 def _loaded(name: Any) -> Any:
     """Return the class whose path is `name`. If the class cannot be imported, return `name`.
 
-    If the import fails, this function raises no exception, because Scrapy does not import a
-    component that is switched off. If the component is on, Scrapy itself raises an exception later.
+    If the import fails, this function raises no exception. A component that is switched off is not
+    imported by Scrapy either. If the component is on, Scrapy itself raises an exception later.
     """
     try:
         return load_object(name)

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 def reactor() -> Any:
     """Return the installed reactor.
 
-    The result is `Any` because only some versions of Twisted have types for its methods.
+    The result is `Any` because only some versions of Twisted have type hints for its methods.
     """
     return sys.modules["twisted.internet.reactor"]
 
@@ -48,8 +48,8 @@ async def pause(secs: float) -> None:
 def looping_call(func: Callable[[], None]) -> LoopingCall | AsyncioLoopingCall:
     """Return an object whose `start(secs)` calls `func` every `secs` seconds, until its `stop`.
 
-    With asyncio, the calls do not depend on the system's clock. But with a different reactor, they
-    do: if that clock is set back, they stop until it has caught up.
+    With asyncio, the calls do not depend on the system's clock. With a different reactor, they do:
+    if the clock is set back, the calls stop until the clock has caught up.
     """
     if not is_reactor_installed():
         return AsyncioLoopingCall(func)
@@ -58,7 +58,7 @@ def looping_call(func: Callable[[], None]) -> LoopingCall | AsyncioLoopingCall:
 
     # The asyncio reactor removes cancelled timers only when one of its timers fires. Scrapy's
     # downloads cancel two timers for each page, and these could otherwise stay in memory for
-    # minutes. So an empty timer of the reactor fires after each call.
+    # minutes. So after each call, the reactor fires a timer that does nothing.
     def call() -> None:
         reactor().callLater(0, lambda: None)
         func()
@@ -67,10 +67,10 @@ def looping_call(func: Callable[[], None]) -> LoopingCall | AsyncioLoopingCall:
 
 
 def wake(waiting: Deferred[_T], result: _T) -> None:
-    """Let the coroutine that awaits `waiting` go on with `result`.
+    """Let the coroutine that awaits `waiting` continue with `result`.
 
-    The coroutine goes on in a later iteration of the event loop, after the caller of this function
-    has returned. If the coroutine was cancelled, `wake` has no effect.
+    The coroutine continues in a later iteration of the event loop, after the caller of `wake` has
+    returned. If the coroutine was cancelled, `wake` has no effect.
     """
     call_later(0, waiting.callback, result)
 
@@ -128,7 +128,7 @@ class TimeLimit:
                 self._work.uncancel()
 
     def begin(self) -> None:
-        """Set the limit. The time begins again at 0 seconds."""
+        """Set the limit. The time is measured from this call."""
         self.lift = call_later(self._secs, self._cancel).cancel
 
     def _cancel(self) -> None:
@@ -146,7 +146,7 @@ async def within(secs: float, work: Coroutine[Any, Any, _T], why: str = "") -> _
 
 
 class OneThread:
-    """A thread for calls that may take long. It makes them one after another.
+    """A thread that makes slow calls, one after another.
 
     The thread is a daemon. So even if a call never returns, the process can end.
     """
@@ -177,7 +177,7 @@ class OneThread:
                 end = over.errback
                 result = error
             # If the event loop is closed, `call_back` raises a RuntimeError. It can be ignored,
-            # because no coroutine waits for the result any more.
+            # because no coroutine is waiting for the result any more.
             with suppress(RuntimeError):
                 call_back(end, result)  # If `run` was cancelled, this has no effect.
 
@@ -206,8 +206,8 @@ _READING = OneThread()
 async def run_in_thread(func: Callable[..., _T], *args: Any) -> _T:
     """Call `func` with `args` in a thread, and return its result.
 
-    Use it for a function that computes for milliseconds or longer. All calls in the process share
-    one thread.
+    Use it for a function that needs milliseconds or longer to compute its result. All calls in the
+    process share one thread.
     """
     return await _READING.run(func, *args)
 
@@ -215,7 +215,7 @@ async def run_in_thread(func: Callable[..., _T], *args: Any) -> _T:
 class Background:
     """Runs coroutines in the background.
 
-    It keeps references to the coroutines that run, so that the garbage collector does not remove
+    It keeps references to the running coroutines, so that the garbage collector does not remove
     them.
     """
 
@@ -246,7 +246,7 @@ class Background:
         running.addErrback(_log_unless_cancelled).addBoth(end)
 
     def cancel(self) -> None:
-        """Cancel all coroutines that still run.
+        """Cancel all coroutines that are still running.
 
         Call this method only once. A second call would interrupt the clean-up in the coroutines.
         """

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from typing import TypeVar
 
 _EXAMPLES = 2  # the number of examples that a `Tally` keeps for each key
-_MOST_EXAMPLE = 200  # the greatest length of an example, in characters
+_MOST_EXAMPLE = 200  # the maximum length of an example, in characters
 
 _K = TypeVar("_K")
 
@@ -18,7 +18,7 @@ class Tally(Counter[_K]):
     others.
 
     Args:
-        most: the greatest number of keys.
+        most: the maximum number of keys.
 
     Attributes:
         examples: up to two examples for each key.

@@ -1,4 +1,4 @@
-"""The exception `ForbiddenByRobotsTxt`, which the errback of a forbidden request gets."""
+"""The exception `ForbiddenByRobotsTxt`, which is passed to the errback of a forbidden request."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class ForbiddenByRobotsTxt(IgnoreRequest):
         state: the `State` of this origin: full allow (every URL is allowed), full disallow (no URL
             is allowed) or rules (the rules of its robots.txt decide); None if it is not known.
         cause: an exception such as CannotResolveHostError, if the host of the robots.txt does not
-            resolve, refuses connections or does not answer in time; otherwise None. Scrapy raises
-            the same exception for a page in this case.
+            resolve, refuses connections or does not answer in time; otherwise None. In such a case,
+            Scrapy raises the same exception for a page.
         unreachable: True if the request is forbidden only because the robots.txt is unreachable. If
-            so, the site may allow the request when it answers again.
+            so, the request might be allowed when the site answers again.
     """
 
     def __init__(

@@ -60,8 +60,8 @@ or its link asks crawlers not to follow the link ("nofollow"). It has an effect 
 # state of the robots.txt, which is "full allow", "full disallow" or "rules".
 ANSWERED = "gbot_robots"
 
-# A meta key. If it is True in a spider's request for a robots.txt, the request fails at once if the
-# server does not answer. Without this key, the plugin would try the server again later.
+# A meta key. When a spider requests a robots.txt with this key set to True, the request fails at
+# once if the server does not answer. Without this key, the plugin would try the server again later.
 PROBE = "gbot_robots_probe"
 
 # A meta key. It is True in a request for a page that `RobotsSitemapSpider` has found in a sitemap.

@@ -2,8 +2,8 @@
 
 The class `GbotSettings` has a field for each setting. For example, the setting
 `GBOT_ROBOTS_STORAGE` is the field `storage`. To add a setting, add a field here and a section to
-docs/settings.md. A test compares the two. No other module reads the settings by their
-`GBOT_ROBOTS_*` names.
+docs/settings.md. A test compares the two. Other modules read the settings from
+this class, and not by their `GBOT_ROBOTS_*` names. The only exception is commands/test.py.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 Words: TypeAlias = "Mapping[Any, Any]"
 
 PREFIX = "GBOT_ROBOTS_"
-# Matches user and password in a text that should be a URL, so that an error message does not
-# contain them. The password may contain any character except white space.
+# Matches the user name and the password in a text that should be a URL. They are removed from error
+# messages. The password may contain any character except white space.
 _USER_INFO = re.compile(r"//\S*@")
 # Matches the prefix of this plugin's settings, and misspelt forms such as "GBOT_ROBOT_".
 _LOOKS_OURS = re.compile(r"\AGBOTS?[_-]?ROBOTS?[_-]?", re.IGNORECASE)
@@ -63,10 +63,10 @@ class ValueType(NamedTuple):
         rule: a description for error messages, such as "a whole number >= 1". It follows the words
             "GBOT_ROBOTS_X must be".
         read: a function that converts the user's value, which may be a text from the command line,
-            to the type of the setting. For a wrong value it raises KeyError, TypeError, ValueError,
-            OverflowError or RecursionError.
+            to the type of the setting. For an invalid value, it raises KeyError, TypeError,
+            ValueError, OverflowError or RecursionError.
         fits: a function that returns whether the converted value is in the allowed range.
-        advice: a function that takes a wrong value, and returns a sentence that ends the error
+        advice: a function that takes an invalid value, and returns the last sentence of the error
             message, or "".
     """
 
@@ -145,9 +145,9 @@ def path_of(value: object) -> Path:
     directory.
 
     Raises:
-        ValueError: `value` is not the path of a file, but for example a URL, or the path of a
-            directory with a slash at its end. Or it begins with "~", and the home directory cannot
-            be found.
+        ValueError: `value` is not the path of a file. For example, it is a URL, or ends with a
+            slash. The error is also raised if `value` begins with "~", and the home directory
+            cannot be found.
     """
     text = str(value)
     if not isinstance(value, (str, Path)) or not text or "://" in text or text.endswith(_SLASHES):
@@ -179,12 +179,12 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value
 
 
-# Matches characters that a file name must not contain on some operating system, and "..".
+# Matches "..", and characters that some operating systems do not allow in a file name.
 _NO_NAME = re.compile(r'[/\\:*?"<>|\0-\x1f]|\.\.')
 
 
 def record_named(path: Path, spider: str, now: datetime) -> Path:
-    """Replace `%(time)s` and `%(name)s` in the path of a record by `now` and the spider's name.
+    """Replace `%(time)s` and `%(name)s` in the path of a record with `now` and the spider's name.
 
     A record is the file of `GBOT_ROBOTS_RECORD`.
     """
@@ -218,8 +218,8 @@ def one_of(*names: str) -> ValueType:
 def redis_url_of_project(settings: Words) -> str:
     """Return the default of `GBOT_ROBOTS_REDIS_URL`, which is the URL that scrapy-redis uses.
 
-    If the storage is not Redis, the URL is not used. In this case, a URL whose scheme this plugin
-    does not support must not cause an error. So the URL of a local Redis is returned instead.
+    If the storage is not Redis, the URL is not used. In this case, a URL with an unsupported
+    scheme must not cause an error. So the URL of a local Redis is returned instead.
     """
     url = str(settings.get("REDIS_URL") or _LOCAL_REDIS)
     if settings.get("GBOT_ROBOTS_STORAGE") != "redis" and not url.startswith(_REDIS_SCHEMES):
@@ -247,7 +247,7 @@ def sqlite_by_storage(_: Words) -> None:
     """
 
 
-# The advice for a user who has set GBOT_ROBOTS_SQLITE_PATH to the URL of a Redis.
+# The advice for a user who has set GBOT_ROBOTS_SQLITE_PATH to the URL of a Redis server.
 _USE_REDIS = (
     '. This is the URL of a Redis: set GBOT_ROBOTS_STORAGE to "redis" and GBOT_ROBOTS_REDIS_URL to '
     "the URL"
@@ -331,7 +331,7 @@ def _row(default: object, values: ValueType) -> Any:
 
 @dataclass(frozen=True)
 class GbotSettings:
-    """The plugin's settings of a crawl, after they were checked.
+    """The plugin's settings for a crawl, after they have been checked.
 
     Durations are in seconds, sizes in bytes. docs/settings.md explains each setting.
     """
@@ -351,7 +351,7 @@ class GbotSettings:
     timeout_secs: float = _row(30, SOME_SECONDS)
     meta_keys: tuple[str, ...] = _row(["proxy", "bindaddress"], META_KEYS)
     deny_private: bool = _row(False, FLAG)
-    # The greatest crawl-delay that the crawl obeys, in seconds. If a site asks for a longer delay,
+    # The maximum crawl-delay that the crawl obeys, in seconds. If a site asks for a longer delay,
     # the crawl waits for this number of seconds.
     crawl_delay: float = _row(False, CRAWL_DELAY)
     sitemaps: str = _row("auto", one_of("auto", "feed", "collect", "off"))
@@ -373,8 +373,8 @@ class GbotSettings:
         """Read the plugin's settings from `settings`. A setting that is not set has its default.
 
         Raises:
-            ValueError: a setting has a wrong value. The message contains the name of the setting, a
-                description of the allowed values, and the wrong value.
+            ValueError: a setting has an invalid value. The message contains the name of the
+                setting, a description of the allowed values, and the invalid value.
         """
         return cls(**{row.name: _read(row.name, row.metadata, settings) for row in fields(cls)})
 
@@ -388,8 +388,8 @@ class GbotSettings:
                 default of `unreachable_wait_secs` is 0.
 
         Raises:
-            ValueError: a setting has a wrong value. The message contains the name of the setting, a
-                description of the allowed values, and the wrong value.
+            ValueError: a setting has an invalid value. The message contains the name of the
+                setting, a description of the allowed values, and the invalid value.
         """
         checked = cls.of(settings)
         if is_for_one_page and not _is_set("unreachable_wait_secs", settings):
@@ -456,7 +456,7 @@ def _read(field_name: str, row: Mapping[str, Any], settings: Words) -> Any:
         settings: the user's settings.
 
     Raises:
-        ValueError: the setting has a wrong value.
+        ValueError: the setting has an invalid value.
     """
     value = settings.get(_name_of(field_name))
     # On the command line, `-s GBOT_ROBOTS_REPORT=` means that the setting has no value.
@@ -484,7 +484,7 @@ def is_enabled(settings: Words) -> bool:
     """Return the value of `GBOT_ROBOTS_ENABLED`, without checking any other setting.
 
     Raises:
-        ValueError: `GBOT_ROBOTS_ENABLED` has a wrong value.
+        ValueError: `GBOT_ROBOTS_ENABLED` has an invalid value.
     """
     enabled: bool = _read("enabled", _rows()["enabled"], settings)
     return enabled
@@ -557,7 +557,7 @@ def mistakes(settings: Words) -> Iterator[str]:
 
     There are four kinds of mistakes:
 
-    1. The plugin has no setting of this name. The name may be misspelt.
+    1. The plugin has no setting with this name. The name may be misspelt.
     2. The setting has no effect because of the value of a second setting.
     3. `GBOT_ROBOTS_META_KEYS` contains a key that the plugin sets itself.
     4. `GBOT_ROBOTS_USER_AGENTS` contains the User-Agent header of a browser.
@@ -599,7 +599,7 @@ def _without_effect(needs: Mapping[str, _Need], settings: Words) -> Iterator[str
     """
     for field_name, need in needs.items():
         if settings.get(_name_of(field_name)):
-            with suppress(ValueError):  # `GbotSettings.of` reports wrong values.
+            with suppress(ValueError):  # `GbotSettings.of` reports invalid values.
                 yield from _lack(field_name, need, settings)
 
 
@@ -618,7 +618,7 @@ def _lack(field_name: str, need: _Need, settings: Words) -> Iterator[str]:
         settings: the user's settings.
 
     Raises:
-        ValueError: one of the settings has a wrong value.
+        ValueError: one of the settings has an invalid value.
     """
     rows = _rows()
     name, other = _name_of(field_name), _name_of(need.other)
@@ -663,8 +663,8 @@ def _instead(end: str, field_names: Iterable[str]) -> str:
     return f"To switch the add-on off, set {_name_of('enabled')} = False"
 
 
-# The settings of the crawls for which `warn_of_mistakes` was called. The keys are the `id` of the
-# `Settings` objects, because these objects are not hashable.
+# The settings of the crawls for which `warn_of_mistakes` was called. Each key is the `id` of a
+# `Settings` object, because these objects are not hashable.
 _told: WeakValueDictionary[int, BaseSettings] = WeakValueDictionary()
 
 

@@ -3,7 +3,7 @@
 To *judge* a URL means to decide whether a crawler may fetch it. This package uses the same code as
 a crawl (the packages `core` and `policy`), so the results are the same. `judge_arrow` needs
 pyarrow. `judge` needs no other package.
-Source: the modules of `core` and `policy` name the sources of the rules.
+Source: see the modules of `core` and `policy`, which list the sources of the rules.
 """
 
 from .arrow import judge_arrow as judge_arrow

@@ -50,8 +50,9 @@ def judge_arrow(
     Raises:
         BulkError: a column is missing or occurs twice, `url` or `body` is neither text nor binary,
             or a column of `batch` has the name of a crawler. BulkError is a ValueError.
-        ValueError: one of the three settings has a wrong value.
-        TypeError: `batch` is not a record batch (a table is not one), or a status is not a number.
+        ValueError: one of the three settings has an invalid value.
+        TypeError: `batch` is not a record batch (but a table, for example), or a status is not a
+            number.
     """
     import pyarrow as pa  # noqa: PLC0415
 

@@ -54,7 +54,7 @@ _ANY_SITE = "http://example.com"
 
 
 class BulkError(ValueError):
-    """Raised if a list of URLs or a batch cannot be used. Its text contains the reason."""
+    """Raised if a list of URLs or a batch cannot be used. The message contains the reason."""
 
 
 # Either one `Decision` for all URLs, or a mapping with a `Decision` for each origin.
@@ -62,11 +62,11 @@ Decisions: TypeAlias = Decision | Mapping[Origin, Decision]
 # A response to the request for a robots.txt. It is a pair of a status and a body, or only a body if
 # the status is 200, or None if no response came.
 Robots: TypeAlias = "tuple[int | None, bytes] | bytes | None"
-# The type of the basis of a site, which is either the text of its robots.txt, or one answer for all
-# its URLs. `Judge.judged` judges all sites with the same basis together.
+# The type of a site's basis. The basis is either the text of the site's robots.txt, or one answer
+# for all URLs of the site. `Judge.judged` judges all sites with the same basis together.
 _Basis: TypeAlias = bytes | int
-# A dictionary from paths or URLs to the answers for all crawlers. A value has one byte for each
-# crawler, which is the answer for this crawler.
+# A dictionary from paths or URLs to the answers for all crawlers. Each byte of a value is the
+# answer for one crawler.
 _Answers: TypeAlias = "dict[str, bytes]"
 Agent: TypeAlias = "str | bytes | UserAgent"
 
@@ -100,7 +100,7 @@ class Judge:
         crawlers: the crawlers.
         policy: the values of the settings that determine what a robots.txt means, for example
             while it is unreachable.
-        max_bytes: at most this number of bytes of a robots.txt is read. None means no limit.
+        max_bytes: at most this many bytes of a robots.txt are read. None means no limit.
         overrides: the user's overrides (GBOT_ROBOTS_OVERRIDES). An override is applied if `now` is
             not after its last day.
         now: the time in seconds since the epoch.
@@ -119,9 +119,10 @@ class Judge:
 
         Sites with the same robots.txt are judged together. If 1,000 sites serve the same file, the
         path "/about" is judged only once for all of them. To find these sites, the method computes
-        the *basis* of each site, which is the text of its robots.txt. If all URLs of the site have
-        the same answer, for example because it has no robots.txt, the basis is this answer. If an
-        override applies to the site, the basis is None, and each URL is judged separately.
+        a *basis* for each site. Normally, the basis is the text of the robots.txt. But if all URLs
+        of the site have the same answer, for example because there is no robots.txt, the basis is
+        this answer. If an override applies to the site, the basis is None, and each URL is judged
+        separately.
 
         Args:
             urls: the URLs.
@@ -223,8 +224,8 @@ class Judge:
     def _decision(self, origin: Origin, robots: Decisions) -> Decision:
         """Return the decision for `origin`.
 
-        If `robots` contains no decision for `origin`, the policy decides as if a request for the
-        robots.txt of `origin` had got no response.
+        If `robots` contains no decision for `origin`, decide as if the request for its robots.txt
+        got no response.
         """
         if isinstance(robots, Decision):
             return robots
@@ -236,7 +237,7 @@ class Judge:
     def _rules(self, body: bytes) -> list[Rules]:
         """Return the rules of a robots.txt for each crawler.
 
-        The robots.txt is parsed only if its rules are not kept from an earlier call.
+        The robots.txt is parsed only if its rules have not been kept from an earlier call.
         """
         rules = self._rules_read.get(body)
         if rules is None:
@@ -327,7 +328,7 @@ def judge(
         unreachable: a value of the setting GBOT_ROBOTS_UNREACHABLE.
         access_denied: a value of the setting GBOT_ROBOTS_ACCESS_DENIED.
         soft_404: a value of the setting GBOT_ROBOTS_SOFT_404.
-        max_bytes: at most this number of bytes of a robots.txt is read. None means no limit.
+        max_bytes: at most this many bytes of a robots.txt are read. None means no limit.
 
     Returns:
         A dict with a list of answers for each crawler, in the order of `urls`. The key is the
@@ -336,7 +337,7 @@ def judge(
 
     Raises:
         ValueError: a key of `robots` is not a URL, the lists differ in length, or one of the
-            settings has a wrong value.
+            settings has an invalid value.
         TypeError: `urls` or `robots` is a single text or None, a status is not a number, or a
             response in `robots` has a wrong type.
     """

@@ -27,10 +27,10 @@ from .judging import BulkError
 Row: TypeAlias = "dict[str, Any]"  # the cells of a row, by the names of their columns
 
 URL = "url"
-MAX_URL = 16_384  # the greatest length of a URL in characters
+MAX_URL = 16_384  # the maximum length of a URL in characters
 
 _BLOCK = 131_072  # the number of bytes that are read at a time
-_MOST_LINE = 2**20  # the greatest length of a line in bytes
+_MOST_LINE = 2**20  # the maximum length of a line in bytes
 _BOM = codecs.BOM_UTF8
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 

@@ -1,6 +1,6 @@
 """Run `scrapy robots agents URL`, which shows which well-known crawlers may fetch a URL.
 
-For each crawler, the output shows "yes" or "no", and the line of the robots.txt that decides.
+For each crawler, the output shows "yes" or "no", and the reason, such as a rule of the robots.txt.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .output import Part, Terminal
 from .world import World
 
 _TITLES = ("crawler", "operator", "purpose", "may fetch it", "by")
-# If a crawler may not fetch the URL, the output shows "no" and one of these texts. The key depends
-# on what the operator of the crawler states: True if the crawler always obeys robots.txt, False if
-# it may ignore robots.txt, and None if no statement is known.
+# If a crawler may not fetch the URL, the output shows "no" and one of these texts. The key is True
+# if, according to its operator, the crawler always obeys robots.txt, False if it may ignore
+# robots.txt, and None if no statement of the operator is known.
 _DOUBTS = {
     True: "",
     False: ", but it may ignore that",

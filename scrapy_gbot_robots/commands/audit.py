@@ -58,10 +58,10 @@ if TYPE_CHECKING:
 _TOP = 20  # The summary shows at most 20 rules and at most 20 forbidden sitemaps.
 _MOST_TROUBLES = 5  # The summary shows at most this many sitemaps that could not be read.
 _AT_A_TIME = 1_000  # The robots.txt files for this many sitemaps are looked up at the same time.
-_EXAMPLE = 100  # If a line is not a URL, an error shows at most this many characters of it.
+_EXAMPLE = 100  # If a line is not a URL, at most this many characters of it are shown.
 
 # The package `bulk` returns an answer as a number: NO (0), YES (1) or UNREACHABLE (2). The number
-# is the index of the word for the answer.
+# is the index of the matching word in this tuple.
 _WORDS = ("disallowed", "allowed", "unreachable")
 
 
@@ -177,7 +177,7 @@ def _word(answer: int) -> str:
 
 
 def _run_at_once(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine to its end without an event loop. The coroutine must never have to wait."""
+    """Run a coroutine to its end without an event loop. The coroutine must never wait."""
     try:
         work.send(None)
     except StopIteration:
@@ -234,7 +234,7 @@ class _Audit:
     def take_all(self) -> None:
         """Judge the URLs of the list.
 
-        If the list is a sitemap, the URLs of the sitemaps that were found in it are judged, too.
+        If the list is a sitemap, the URLs of the sitemap files that were found are judged, too.
         Scrapy is imported only if a robots.txt or a sitemap has to be fetched.
         """
         has_to_fetch = not self._options.versions or any(map(is_url, self._options.versions))
@@ -311,7 +311,7 @@ class _Audit:
             yield piece
 
     def _take_sitemaps(self, urls: Sequence[str], robots: Decisions) -> None:
-        """Of the sitemaps at `urls`, count those that are not allowed for a crawler.
+        """Count the sitemaps at `urls` that are not allowed for a crawler.
 
         `robots` is either one `Decision` for all sitemaps, or a dict with a `Decision` for each
         origin. If there are two versions of the robots.txt, `robots` is for the new version.
@@ -344,12 +344,12 @@ class _Audit:
                     self._example = f": {shown(row[URL], _EXAMPLE)}"
                 continue
             if not self._judged:
-                # The titles are written just before the first row, and never for a list without
-                # URLs.
+                # The titles are written just before the first row. So nothing is written for a
+                # list without URLs.
                 self._begin()
             self._judged += 1
             new = answers[:crawlers]
-            # Both versions give the same answers, so the row is left out.
+            # If both versions give the same answers, the row is left out.
             if new == answers[crawlers:]:
                 continue
             self._answers.update(enumerate(answers))
@@ -363,7 +363,7 @@ class _Audit:
                 self._write_row(row, answers)
 
     def _begin(self) -> None:
-        """Write the titles of the columns. Before that, choose the encoding of CSV and JSON.
+        """Choose the encoding of CSV and JSON. For text and CSV, write the titles of the columns.
 
         Raises:
             BulkError: two columns would have the same name.
@@ -382,8 +382,8 @@ class _Audit:
         """Write a row of the list with its answers, as CSV or JSON.
 
         Raises:
-            BulkError: the output would lose a key of the row. In CSV, the key has no column. In
-                JSON, the key is the name of a crawler, so the answer would replace the value.
+            BulkError: the output would lose a key of the row. This happens in CSV if the key has no
+                column, and in JSON if the key is also the name of a crawler.
         """
         form, names = self._options.format, self._urls.names
         if form == "csv":  # CSV has columns only for the keys of the first row.
@@ -402,8 +402,7 @@ class _Audit:
     def _write(self, cells: Sequence[Any]) -> None:
         if self._options.format == "csv":
             line = io.StringIO()
-            # Because the CSV writer ends its lines with \r\n, it quotes cells that contain \r or
-            # \n.
+            # The CSV writer ends its lines with \r\n, so it quotes cells that contain \r or \n.
             csv.writer(line).writerow(map(self._cell, cells))
             self._out.write(line.getvalue().removesuffix("\r\n") + "\n")
         else:
@@ -423,7 +422,7 @@ class _Audit:
         return value
 
     def _count_rules(self, url: str, robots: Sequence[Decisions], *, is_written: bool) -> None:
-        """Count the rule that decides on `url`, for each crawler.
+        """For each crawler, count the rule that allows or disallows `url`.
 
         If `is_written` is true, also write a line with the rule for each crawler.
         """
@@ -467,7 +466,7 @@ class _Audit:
             self._summarise_sitemaps(self._urls)
 
     def _summarise_rules(self) -> None:
-        """Write a table of the rules that decided on the most URLs. Disallow rules come first."""
+        """Write a table of the rules that apply to the most URLs. Disallow rules come first."""
         err = self._err
         rules = sorted(self._rules.most_common(), key=lambda rule: rule[0][0] == YES)
         rows = []

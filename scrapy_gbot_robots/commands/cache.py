@@ -3,7 +3,7 @@
 The storage keeps an *entry* for each origin between crawls. The entry contains the last robots.txt
 of the origin, or another definite response such as a 404. It also contains the failures of later
 fetches. This sub-command does not fetch anything. It shows what each entry means for a crawl with
-the present settings.
+the current settings.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "origins",
         nargs="*",
-        default=[],  # Without a default, argparse of Python 3.11 requires at least one ORIGIN.
+        default=[],  # Without a default, argparse in Python 3.11 requires at least one ORIGIN.
         type=typed,
         metavar="ORIGIN",
         help="a URL, or a host (https); list and show: default all",
@@ -92,7 +92,7 @@ def _show(origin: str, entry: Entry, gbot: GbotSettings, out: Terminal, *, is_br
     """
     decision = decide(entry, time.time(), gbot.policy)
     site = None
-    # Other programs may have written to the storage, so `origin` may not be a valid origin.
+    # Other programs may have written to the storage, so `origin` might be invalid.
     with suppress(ValueError):
         site = Origin.of(origin)
     state = RobotsState(origin + ROBOTS_PATH, decision, entry, site)

@@ -83,8 +83,8 @@ class Check(NamedTuple):
         url: an absolute URL, or a path.
         named_user_agent: the crawler for which the URL was checked.
         state: a `RobotsFile` for a robots.txt in a file, or the `RobotsState` of a site.
-        robotstxt: the parsed robots.txt. It is empty if the rules of the robots.txt do not decide,
-            for example because the robots.txt is unreachable.
+        robotstxt: the parsed robots.txt. It is empty if URLs are not judged by its rules, for
+            example because the robots.txt is unreachable.
         verdict: the verdict of the robots.txt alone.
         decided: the verdict that a crawl would get. It may differ from `verdict` if an override
             applies to the site.
@@ -111,7 +111,7 @@ class Check(NamedTuple):
 
     @property
     def group(self) -> str:
-        """A text that names the group for the crawler, and why this group is used."""
+        """A text with the name of the group for the crawler, and the reason for this group."""
         crawler = self.named_user_agent.crawler
         return group_in_words(crawler, self.verdict.group, self.group_line, self.state.rules)
 
@@ -139,7 +139,7 @@ class Check(NamedTuple):
 
 
 def _show(check: Check, out: Terminal) -> None:
-    """Write the verdict, the line of the robots.txt that decides, and other facts."""
+    """Write the verdict, the deciding line of the robots.txt, and other facts."""
     word, style = _ANSWERS[check.decided.allowed]
     if check.unreachable:
         word += " for now"

@@ -112,7 +112,8 @@ def main(
 def _run(subcommand: Any, options: Namespace, world: World, out: Terminal, err: Terminal) -> int:
     """Run the sub-command in the module `subcommand`, and return its exit status.
 
-    Before that, write a note for each setting that is probably a mistake, such as a misspelt name.
+    Before the sub-command runs, a note is written for each setting that is probably a mistake, such
+    as a misspelt name.
     """
     for text in world.mistakes():
         err.say((f"note: {text}", "warning"))

@@ -25,7 +25,7 @@ INTERRUPTED = 130  # The user has pressed Ctrl-C.
 PIPE_CLOSED = 141  # The program that reads the output has ended.
 TERMINATED = 143  # The process got SIGTERM.
 
-_MOST_ERROR = 500  # The greatest length of an error message, in characters.
+_MOST_ERROR = 500  # The maximum length of an error message, in characters.
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -72,7 +72,7 @@ def status_of(run: Callable[[Terminal, Terminal], int], name: str, *, as_json: b
     except BrokenPipeError:
         out.abandon()
         return PIPE_CLOSED
-    except OSError as error:  # The output has failed. Sub-commands handle read errors themselves.
+    except OSError as error:  # A write has failed. Sub-commands handle read errors themselves.
         out.abandon()
         err.say((f"{name}: error: the output cannot be written: {error}", "bad"))
         return FAILED

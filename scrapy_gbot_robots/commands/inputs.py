@@ -95,9 +95,9 @@ def origin_of(text: str) -> Origin:
 
 
 def crawlers_named(texts: list[str] | None, world: World, err: Terminal) -> list[NamedUserAgent]:
-    """Return the crawlers that the option `--user-agent` names, without duplicates.
+    """Return the crawlers that are named with the option `--user-agent`, without duplicates.
 
-    Without this option, return the crawler that the settings in `world` name.
+    Without this option, return the crawler that is named in the settings of `world`.
 
     Args:
         texts: the values of the option, with commas between names; None without the option. A text

@@ -1,7 +1,7 @@
 """Run `scrapy robots lint FILE|URL...`, which shows the mistakes in robots.txt files.
 
 `core.lint` finds the mistakes. This module reads the files, writes the findings as text or JSON
-Lines, and decides the exit status. The findings that do the greatest harm come first.
+Lines, and decides the exit status. The most severe findings come first.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PAGE = "https://scrapy-gbot-robots.readthedocs.io/lint/"
 _TRY = "https://scrapy-gbot-robots.readthedocs.io/try/"
 # The keys are the words that the option `--fail-on` accepts: the IDs of the kinds of finding, and
 # the levels. Each value lists the names of the kinds that the word stands for. A level also stands
-# for worse levels: "warning" stands for all warnings and errors.
+# for more severe levels: "warning" stands for all warnings and errors.
 _TO_FAIL_ON: dict[str, list[str]] = {}
 # The option `--ignore` accepts the same words. But here, a level also stands for milder levels:
 # "warning" stands for all warnings and notes, so errors stay in the output.

@@ -1,6 +1,6 @@
 """Write the output of sub-commands, as text for people or as lines of JSON for programs.
 
-On a terminal, the text has colours, and shows the progress. Text from a robots.txt, a URL or a
+On a terminal, the text has colours, and the progress is shown. Text from a robots.txt, a URL or a
 server is made printable, so that none of its control characters reaches a terminal.
 """
 
@@ -151,9 +151,9 @@ class Terminal:
             self.say(*parts, last)
 
     def show_state(self, text: str) -> None:
-        """Show `text` as the progress of the command, in place of the text of the last call.
+        """Show `text` as the progress of the command, in place of the text of the previous call.
 
-        If `text` is "", only remove the text of the last call. If the stream is not a terminal,
+        If `text` is "", only remove the text of the previous call. If the stream is not a terminal,
         write nothing.
         """
         if self._obeys_codes:

@@ -87,7 +87,7 @@ class ProjectWorld(World):
         return NamedUserAgent(UserAgent.of(sent.text), sent.source, sent.text)
 
     def mistakes(self) -> Iterable[str]:
-        """Yield a sentence for each setting of the project or of a spider that may be a mistake."""
+        """Yield a sentence for each probable mistake in the settings of the project or a spider."""
         yield from super().mistakes()
         settings = _settings_of(self.words)
         add_ons = settings.getdict("ADDONS")
@@ -110,7 +110,7 @@ def world_of(settings: Settings, given: Words) -> World:
 
 def _is_off(settings: Settings) -> bool:
     """Return whether `GBOT_ROBOTS_ENABLED` is False."""
-    with suppress(ValueError):  # `GbotSettings.of` reports a wrong value.
+    with suppress(ValueError):  # `GbotSettings.of` reports an invalid value.
         return not is_enabled(settings)
     return False
 
@@ -183,8 +183,8 @@ def run_in_crawl(words: Words, work: Callable[[RobotsFiles], Awaitable[_T]]) -> 
     terminated_by: list[int] = []
 
     async def errand(crawler: Crawler) -> None:
-        # Scrapy ends the crawl after Ctrl-C and after a SIGTERM. `note_and_end` notes a SIGTERM, so
-        # that it is known at the end of the crawl which of the two signals came.
+        # Scrapy ends the crawl after Ctrl-C and after a SIGTERM. To tell the two cases apart at the
+        # end of the crawl, `note_and_end` notes a SIGTERM.
         end_crawl: Any = signal.getsignal(signal.SIGTERM)
 
         def note_and_end(number: int, frame: object) -> None:
@@ -226,7 +226,7 @@ class _ErrandSpider(Spider):
     errand: Callable[[Crawler], Awaitable[None]]
 
     async def start(self) -> AsyncIterator[Any]:
-        # The work begins when the reactor runs, because Scrapy installs its signal handlers then.
+        # The work begins when the reactor is running and Scrapy's signal handlers are in place.
         await pause(0)
         await self.errand(self.crawler)
         return
@@ -236,8 +236,8 @@ class _ErrandSpider(Spider):
 class _SitemapCheck:
     """A downloader middleware that checks the URLs of sitemaps as a crawl does.
 
-    Scrapy also passes the requests that follow redirects to the middleware. So the URLs to which
-    redirects lead are checked, too.
+    When Scrapy follows a redirect, the middleware also gets the new request. So the target URLs of
+    redirects are checked, too.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -259,7 +259,7 @@ def _process_of(settings: Settings) -> CrawlerProcess | AsyncCrawlerProcess:
     """Return the object that runs the crawl.
 
     Some download handlers need a running asyncio loop when they are made. Therefore the object is
-    an `AsyncCrawlerProcess` if the settings name the asyncio reactor, or no reactor.
+    an `AsyncCrawlerProcess` if the crawl uses the asyncio reactor, or no reactor.
     """
     # Older versions of Scrapy lack the setting TWISTED_REACTOR_ENABLED.
     has_reactor = settings.getbool("TWISTED_REACTOR_ENABLED", True)

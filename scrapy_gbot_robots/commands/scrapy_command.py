@@ -1,6 +1,6 @@
 """Add the command `scrapy robots`, with Scrapy's own options and the settings of the project.
 
-Whenever a `scrapy` command starts, Scrapy imports this module. So that the other commands stay
+Whenever a `scrapy` command starts, Scrapy imports this module. To keep the other commands
 fast, this module imports the rest of the package only when `scrapy robots` runs.
 """
 

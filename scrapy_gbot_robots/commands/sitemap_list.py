@@ -21,10 +21,10 @@ from ..sitemaps.reader import MAX_BYTES, SitemapReader
 from .ending import CommandError, interruptible
 from .world import RobotsFiles, SitemapSkipped
 
-# At most this many sitemaps are read. It is also the limit of sitemaps.org for one sitemap index.
+# At most this many sitemaps are read. sitemaps.org sets the same limit for one sitemap index.
 MOST_SITEMAPS = 50_000
 _ROWS = 2_000  # At most this many URLs are judged at a time.
-_HEAD = 512  # The beginning of gzip data or markup is looked for in this many bytes.
+_HEAD = 512  # This many bytes are enough to recognise gzip data and markup.
 _MARKUP = (b"<", b"\xff\xfe<\0", b"\xfe\xff\0<")
 _GZIP = b"\x1f\x8b"
 _LISTS = (".csv", ".jsonl")
@@ -55,7 +55,7 @@ class SitemapList:
 
     Attributes:
         names: the names of the columns. There is one column, for the URL.
-        left_out: the number of entries without a usable URL that were read so far.
+        left_out: the number of entries without a usable URL so far.
         troubles: a text for each sitemap that could not be read, with the reason.
     """
 

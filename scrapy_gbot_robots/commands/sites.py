@@ -86,8 +86,8 @@ class RobotsState(NamedTuple):
     def is_denied(self) -> bool:
         """Whether the server denied access to the robots.txt, or a bot wall sent a page instead.
 
-        Status 407 is treated as 401 here, because a server that is not a proxy sends 407 by
-        mistake.
+        Here, status 407 is treated like 401. Only a proxy should send 407, so a site that sends it
+        has made a mistake.
         """
         copy = self.copy
         return copy.kind is Kind.WALL or copy.status in {*REFUSALS, _PROXY_LOGIN}

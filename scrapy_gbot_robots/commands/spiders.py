@@ -3,8 +3,8 @@
 These ADDONS replace the ADDONS of the project. So a crawl of the spider runs none of the plugin's
 code, and the plugin cannot warn of the mistake in the log. Therefore the command warns of it.
 
-The files of spiders are parsed and not imported. So only ADDONS that are written as a dict in the
-class of the spider are found.
+The files of spiders are parsed, but not imported. So ADDONS are found only if they are written as a
+dict in the class of the spider.
 """
 
 from __future__ import annotations

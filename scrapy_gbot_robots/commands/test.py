@@ -1,7 +1,7 @@
 """Run `scrapy robots test EXPECTATIONS`, which tests whether a robots.txt does what it should.
 
-The owners of a site write their expectations in a file, such as "allow Googlebot /shop/". For each
-expectation that is not met, the output shows the line of the robots.txt that decides.
+The owners of a site write expectations such as "allow Googlebot /shop/" in a file. For each
+expectation that is not met, the output shows the deciding line of the robots.txt.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SETTING = "GBOT_ROBOTS_ACCESS_DENIED"
 # A "#" inside a URL does not begin a comment.
 _COMMENT = re.compile(r"(?:^|\s)#.*")
-# A User-Agent header may contain blanks.
+# A User-Agent header may contain spaces.
 _FORM = re.compile(
     r"(allow|deny|disallow)\s+(\S+|\S[^(]*\(.*\S)\s+(\S+)|sitemap\s+(\S+)", re.IGNORECASE
 )
@@ -146,8 +146,8 @@ def _expectations(where: str, robots: RobotsFile | RobotsState) -> Iterator[Expe
     """Yield the expectations in the file `where`, which is "-" for standard input.
 
     Raises:
-        CommandError: the file is UTF-16, a line is not an expectation, or its URL is not for the
-            site of `robots`.
+        CommandError: the file is UTF-16, a line is not an expectation, or its URL does not
+            belong to the site of `robots`.
     """
     content = read(where)
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

@@ -35,8 +35,8 @@ _OWN_NAMES = ("ROBOTSTXT_USER_AGENT", "USER_AGENT")
 class RobotsFile:
     """A robots.txt in a file.
 
-    The rules in the file always judge the URLs. A site is different: all its URLs may be allowed or
-    disallowed without rules, for example if its server has no robots.txt.
+    URLs are always judged by the rules in the file. With a site, this is not so: all its URLs may
+    be allowed or disallowed without rules, for example if its server has no robots.txt.
 
     Args:
         where: the path of the file; "-" for standard input.
@@ -77,7 +77,7 @@ class RobotsFile:
         return verdict, verdict
 
 
-class SitemapSkipped(CommandError):  # noqa: N818  The name shows what became of the sitemap.
+class SitemapSkipped(CommandError):  # noqa: N818  The name says what happened to the sitemap.
     """Raised for a sitemap that a crawl would not request, because of the host of its URL."""
 
 
@@ -98,8 +98,8 @@ class RobotsFiles(Protocol):
 
         Args:
             url: the URL of the sitemap.
-            listed_at: the URL of the sitemap index that lists the sitemap; None if the user named
-                the sitemap or a file that leads to it.
+            listed_at: the URL of the sitemap index that lists the sitemap; None if the user has
+                named the sitemap, or if the index is a file.
 
         Raises:
             SitemapSkipped: a crawl would not request the sitemap.
@@ -120,13 +120,13 @@ class World:
 
     @cached_property
     def settings(self) -> GbotSettings:
-        """The plugin's settings. Raises ValueError if one of them has a wrong value."""
+        """The plugin's settings. Raises ValueError if one of them has an invalid value."""
         settings: GbotSettings = self._settings_module.GbotSettings.of(self.words)
         return settings
 
     @property
     def max_bytes(self) -> int:
-        """The greatest number of bytes of a robots.txt that are read."""
+        """The maximum number of bytes of a robots.txt that are read."""
         if not self.words:
             return MAX_BYTES
         return self.settings.max_bytes
@@ -144,9 +144,9 @@ class World:
 
     @property
     def named_user_agent(self) -> NamedUserAgent:
-        """The crawler for which URLs are judged without the option `--user-agent`.
+        """The crawler for which URLs are judged if the option `--user-agent` is not given.
 
-        It is the crawler that the settings name or, if they name none, "*".
+        It is the crawler that is named in the settings or, if there is none, "*".
         """
         user_agents: Sequence[str] = ()
         if self.words:
@@ -185,7 +185,7 @@ class World:
 
     @property
     def _settings_module(self) -> Any:
-        """The plugin's module `settings`. Its import is slow, so it is imported when needed."""
+        """The plugin's module `settings`. It is imported only when needed, because this is slow."""
         return import_module("..settings", __package__)
 
     @staticmethod
