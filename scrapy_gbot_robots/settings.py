@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 Words: TypeAlias = "Mapping[Any, Any]"
 
 PREFIX = "GBOT_ROBOTS_"
-# Matches the user name and the password in a text that should be a URL. They are removed from error
-# messages. The password may contain any character except white space.
+# Matches the user name and the password in a string that should be a URL. They are removed from
+# error messages. The password may contain any character except white space.
 _USER_INFO = re.compile(r"//\S*@")
 # Matches the prefix of this plugin's settings, and misspelt forms such as "GBOT_ROBOT_".
 _LOOKS_OURS = re.compile(r"\AGBOTS?[_-]?ROBOTS?[_-]?", re.IGNORECASE)
@@ -62,8 +62,8 @@ class ValueType(NamedTuple):
     Attributes:
         rule: a description for error messages, such as "a whole number >= 1". It follows the words
             "GBOT_ROBOTS_X must be".
-        read: a function that converts the user's value, which may be a text from the command line,
-            to the type of the setting. For an invalid value, it raises KeyError, TypeError,
+        read: a function that converts the user's value, which may be a string from the command
+            line, to the type of the setting. For an invalid value, it raises KeyError, TypeError,
             ValueError, OverflowError or RecursionError.
         fits: a function that returns whether the converted value is in the allowed range.
         advice: a function that takes an invalid value, and returns the last sentence of the error
@@ -89,7 +89,7 @@ def _whole_number(value: object) -> int:
     return int(number)
 
 
-# On a command line, every value is a text. The user may write "True", "true" or "TRUE".
+# On a command line, every value is a string. The user may write "True", "true" or "TRUE".
 _FLAGS = {"true": True, "false": False, "1": True, "0": False}
 # The values of GBOT_ROBOTS_CRAWL_DELAY that are not numbers, and the number of seconds that each
 # stands for. "1" is read as a number, so it means one second and not True.
@@ -103,9 +103,9 @@ _BETWEEN_WORDS = re.compile(r",(?![^()]*\))")
 def _words(value: object) -> tuple[str, ...]:
     """Return the value of a list setting as a tuple of strings.
 
-    The value may be a list or a text. A text that begins with "[" is read as JSON. Any other text
-    is split at its commas. Commas in parentheses do not count, because the comment of a User-Agent
-    header may contain commas.
+    The value may be a list or a string. A string that begins with "[" is read as JSON. Any other
+    string is split at its commas. Commas in parentheses do not count, because the comment of a
+    User-Agent header may contain commas.
     """
     if isinstance(value, str):
         if value.lstrip().startswith("["):
@@ -496,8 +496,8 @@ class _Need(NamedTuple):
     Attributes:
         other: the field name of a second setting.
         useless: the values of the second setting with which the first setting has no effect.
-        example: a value of the second setting with which the first setting has an effect, as a text
-            for the log.
+        example: a value of the second setting with which the first setting has an effect, as a
+            string for the log.
         unless: the field name and a value of a third setting. With this value, the first setting
             always has an effect. None if there is no third setting.
     """

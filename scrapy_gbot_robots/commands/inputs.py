@@ -100,8 +100,8 @@ def crawlers_named(texts: list[str] | None, world: World, err: Terminal) -> list
     Without this option, return the crawler that is named in the settings of `world`.
 
     Args:
-        texts: the values of the option, with commas between names; None without the option. A text
-            with a parenthesis is one User-Agent header.
+        texts: the values of the option, with commas between names; None without the option. A
+            string with a parenthesis is one User-Agent header.
         world: the object with the settings of the sub-command.
         err: the stream for notes. A note is written if only a part of a name is read, or if a name
             resembles the name of a well-known crawler.

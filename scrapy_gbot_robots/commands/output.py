@@ -15,7 +15,7 @@ from unicodedata import combining, east_asian_width
 
 from ..core.urls import shown
 
-# A part of a line of output: a text, or a tuple of a text and the name of its style, such as
+# A part of a line of output: a string, or a tuple of a string and the name of its style, such as
 # ("allowed", "good").
 Part: TypeAlias = "str | tuple[str, str]"
 
@@ -93,14 +93,14 @@ class Terminal:
         self.say(("  = ", "faint"), (name, "strong"), f": {text}")
 
     def excerpt(self, lines: Sequence[bytes], marks: Mapping[int, tuple[str, str]]) -> None:
-        """Write some lines of a robots.txt. Below each line, write an underline and a text.
+        """Write some lines of a robots.txt. Below each line, write an underline and a string.
 
         If the line has a comment ("# ..."), the comment is not underlined.
 
         Args:
             lines: all lines of the file, as `core.lines.split_lines` returns them.
             marks: the lines to write. Each key is a line number; the first line is 1. Each value
-                is a tuple of the text after the underline, and the name of a style. The line and
+                is a tuple of the string after the underline, and the name of a style. The line and
                 the underline get this style.
         """
         width = len(str(max(marks, default=0)))

@@ -56,7 +56,7 @@ class SitemapList:
     Attributes:
         names: the names of the columns. There is one column, for the URL.
         left_out: the number of entries without a usable URL so far.
-        troubles: a text for each sitemap that could not be read, with the reason.
+        troubles: a string for each sitemap that could not be read, with the reason.
     """
 
     def __init__(self, name: str, file: Any = None) -> None:

@@ -63,7 +63,7 @@ class RobotsFile:
         return {"file": self.where}
 
     def in_words(self) -> Iterable[tuple[str, str]]:
-        """Return an empty tuple, because the only fact is the path, which the user has typed."""
+        """Return an empty tuple. The only fact about a file is its path, which the user knows."""
         return ()
 
     def verdicts(

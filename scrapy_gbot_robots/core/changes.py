@@ -209,7 +209,7 @@ def _only_in(texts: dict[str, int | None], others: dict[str, int | None]) -> tup
 
 
 def change_in_words(change: AgentChange) -> Iterator[tuple[str, Text]]:
-    """Describe an `AgentChange` for people, as pairs of a sign and a text.
+    """Describe an `AgentChange` for people, as pairs of a sign and a string.
 
     The sign is "-" for a removed line and "+" for an added line. It is "!" if a full disallow
     begins or ends, and "?" if the lines were not compared.

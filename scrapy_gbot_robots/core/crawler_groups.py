@@ -16,8 +16,8 @@ The reader works in three steps:
    step. In other blocks, each line is split at its colon, and the field name is looked up among the
    usual spellings. If the spelling is not a usual one, the careful reader (lines.py) reads the
    line. A line whose beginning shows that it cannot matter is skipped.
-3. Keep the paths of a group's rules as written, and join all paths into one text at the end
-   (patterns.py). The text is decoded and escaped once, which is faster than once for each line.
+3. Keep the paths of a group's rules as written, and join all paths into one string at the end
+   (patterns.py). The string is decoded and escaped once, which is faster than once for each line.
 
 A worked example, for the user agents "mybot" and "*":
 
@@ -110,8 +110,9 @@ _USUAL = _usual_ways()
 _AGENT_LINE = b"user"
 _ENDS_LINE = b"\r\n"
 _WHITE = b" \t\v\f"
-# To find out whether a text has a user-agent line, at most this many occurrences of the word "user"
-# are checked. If none of them is at the beginning of a line, the text is read line by line.
+# To find out whether a string has a user-agent line, at most this many occurrences of the word
+# "user" are checked. If none of them is at the beginning of a line, the string is read line by
+# line.
 _MOST_PLACES = 1_000
 # If this many bytes before the word "user" are all white space, "user" is assumed to be at the
 # beginning of a line.
@@ -451,10 +452,10 @@ class _ScanForAll(_Scan):
 
 
 def _may_have_agents(lower: bytes) -> bool:
-    """Return whether a text in lower case may contain a user-agent line.
+    """Return whether a string in lower case may contain a user-agent line.
 
-    If the result is False, the text contains no user-agent line. If the result is True, the text
-    may still contain none.
+    If the result is False, the string contains no user-agent line. If the result is True, the
+    string may still contain none.
     """
     place = -1
     for _ in range(_MOST_PLACES):

@@ -112,7 +112,7 @@ _BROWSER = frozenset(
     heytapbrowser vivobrowser coc_coc_browser
     """.split()
 )
-# This matches a text that occurs in the headers of browsers on old phones. Such a header begins
+# This matches a string that occurs in the headers of browsers on old phones. Such a header begins
 # with the name of the phone's maker, which is not the name of a crawler.
 _PHONES = re.compile(r"UP\.Browser|Profile/MIDP|Configuration/CLDC")
 

@@ -60,11 +60,11 @@ from .verdict import Rule
 
 _RANKS = [*KINDS]  # The names of the kinds of findings. The most severe kind comes first.
 
-# This matches the beginning of a text in UTF-16 or UTF-32. It is a byte-order mark, or an ASCII
+# This matches the beginning of a string in UTF-16 or UTF-32. It is a byte-order mark, or an ASCII
 # character with NUL bytes next to it.
 _WIDE = re.compile(rb"\xff\xfe|(?:\0\0)?\xfe\xff|\0{0,3}[\t\n\r -~]\0")
 # A seam is a line that seems to begin a group, but does not (see `_seams`). Each key is the kind of
-# such a line. The value is a text for a finding. It explains why the line does not begin a group.
+# such a line. The value is a string for a finding. It explains why the line does not begin a group.
 _SEAMS = {
     UNKNOWN: "is not a user-agent line",
     USER_AGENT: (
@@ -83,7 +83,7 @@ _ANY = UserAgent.of("*")
 _BINGBOT_OR_MSNBOT = UserAgent.of(("Bingbot", "msnbot"))
 _MOST_SITEMAPS = 1_000  # Only this many sitemap lines of a file are checked.
 # This matches a host that no crawler can reach. It is the developer's own machine, an example from
-# the default settings of a tool, or a text that a program writes if a value is missing, such as
+# the default settings of a tool, or a string that a program writes if a value is missing, such as
 # "undefined".
 _NOT_PUBLIC = re.compile(
     r"(?:.+\.)?localhost\.?|127(?:\.\d+){1,3}|0\.0\.0\.0|\[::1?\]"
@@ -140,7 +140,7 @@ def findings(
         cut: whether the server sent more bytes than `body` contains.
         site: the origin that served the file; None if it is not known.
         more: a function that takes the parsed file and returns further findings. Each of these
-            findings is a tuple of a line number, the name of a kind of finding, and a text.
+            findings is a tuple of a line number, the name of a kind of finding, and a string.
     """
     robotstxt = RobotsTxt.parse(body, max_bytes=max_bytes, cut=cut)
     other = no_robots_file(body, robotstxt)
@@ -214,9 +214,9 @@ def no_robots_file(body: bytes, robotstxt: RobotsTxt) -> Finding | None:
 def _something_else(body: bytes, all_lines: Iterable[Line]) -> str:
     """Describe a `body` that is not a robots.txt, such as "a web page"; return "" for a robots.txt.
 
-    A text is a robots.txt if at least one line has the name of a known field, or a name that looks
-    like a misspelt field. An empty text is a robots.txt, and so is a text that consists of
-    comments.
+    A string is a robots.txt if at least one line has the name of a known field, or a name that
+    looks like a misspelt field. An empty string is a robots.txt, and so is a string that consists
+    of comments.
     """
     if is_web_page(body):
         return "a web page"

@@ -96,9 +96,9 @@ class NamedUserAgent(NamedTuple):
 
 
 def names_in(text: str) -> list[str]:
-    """Split a text that contains names of crawlers with commas between them.
+    """Split a string that contains names of crawlers with commas between them.
 
-    A text with an opening parenthesis is one User-Agent header, even if it contains commas.
+    A string with an opening parenthesis is one User-Agent header, even if it contains commas.
     """
     if "(" in text:
         return [text.strip()]
@@ -216,9 +216,9 @@ def group_in_words(
 
 
 def _as_known(token: str, crawler: UserAgent) -> str:
-    """Return a token of `crawler` as a text for people.
+    """Return a token of `crawler` as a string for people.
 
-    If the crawler's name continues with a digit after the token, the text contains the name and
+    If the crawler's name continues with a digit after the token, the string contains the name and
     the token, as in "MJ12bot (read as MJ)".
     """
     rest = crawler.name.removeprefix(token)

@@ -59,14 +59,14 @@ _SIGNAL = b"content-signal"  # the name of a field, in lower case
 # because the result for a hostile file takes up to 10 MB of memory.
 _KEPT = 8
 
-# A text with more bytes than this is not read as a Dictionary (RFC 9651). A line of a header or of
-# a robots.txt is never this long.
+# A string with more bytes than this is not read as a Dictionary (RFC 9651). A line of a header or
+# of a robots.txt is never this long.
 _MAX_BYTES = 65_536
 
 # The following expressions match one member of a Dictionary (RFC 9651, "Structured Field Values for
 # HTTP"), such as "train-ai=n". The numbers in the comments are sections of RFC 9651. Each repeated
-# part begins with a character that cannot continue the part before it. So a text can be matched in
-# only one way, and a text that does not match is rejected quickly.
+# part begins with a character that cannot continue the part before it. So a string can be matched
+# in only one way, and a string that does not match is rejected quickly.
 _KEY = r"[a-z*][a-z0-9_.*-]*"  # a key, RFC 9651 3.1.2
 _TOKEN = r"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/-]*"  # noqa: S105  3.3.4
 _OTHER = r"""
@@ -209,10 +209,10 @@ def path_and_dictionary(value: bytes) -> tuple[str, bytes]:
 def read_dictionary(value: bytes) -> dict[str, str] | None:
     """Return the members of a Dictionary (RFC 9651 4.2.2); None if `value` is not a Dictionary.
 
-    A Dictionary is a text such as "train-ai=n, search=y", and its members are pairs of a key and a
-    value. In the result, the value is the Token after "=", or "" for any other type of value. If a
-    key occurs several times, the last value is used. If any part of the text has a syntax error,
-    the result is None, as RFC 9651 requires.
+    A Dictionary is a string such as "train-ai=n, search=y", and its members are pairs of a key and
+    a value. In the result, the value is the Token after "=", or "" for any other type of value. If
+    a key occurs several times, the last value is used. If any part of the string has a syntax
+    error, the result is None, as RFC 9651 requires.
     """
     if len(value) > _MAX_BYTES:
         return None

@@ -351,18 +351,19 @@ _MOST_NAMED = 3  # A finding names at most three characters by their code points
 # This matches a list of URLs with separators between them. A URL within the query or fragment of
 # another URL is not considered.
 _LISTED_URL = re.compile(rb"[^?#]*[,;|]https?://", re.IGNORECASE)
-# For each kind of line, a text for a finding. It describes the effect of bytes that are not UTF-8.
+# For each kind of line, a string for a finding. It describes the effect of bytes that are not
+# UTF-8.
 _NOT_UTF_8 = dict.fromkeys(RULES, "the path is matched byte by byte")
 _NOT_UTF_8[SITEMAP] = "in the URL, each byte past ASCII is read as % and its code"
 _BETWEEN_NAMES = re.compile(r"[\s,;|]+")
-# A policy token begins with this text. A policy token stands in a user-agent line, but does not
+# A policy token begins with this text. A policy token appears in a user-agent line, but does not
 # name a crawler (draft-kelley-aipref-training-preference-signal-00).
 _POLICY = "__usage_"
 # Google's parser reads only the beginning of some names in user-agent lines. A message about one of
 # these names ends with one of the next two texts.
 _NAME_ENDS = ', because a name ends before the first character that is not a letter, "-" or "_"'
 _ITS_CRAWLER = f"{_NAME_ENDS}; the crawler itself may read the whole name"
-# This matches a text that a program writes in a user-agent line if the name is missing, such as
+# This matches a string that a program writes in a user-agent line if the name is missing, such as
 # "undefined" or a variable of a template.
 _OF_A_PROGRAM = re.compile(
     r"undefined|null|nil|none|nan|\(null\)|\[object object\]|<no value>|%s|"
@@ -373,7 +374,7 @@ _FROM_A_DIGIT = re.compile(r"[0-9][\w./! -]*", re.ASCII)  # a name such as "360S
 
 
 # The results of a function that checks a line. Each is a pair of the name of a kind of finding,
-# such as "bad sitemap", and a text. The text replaces `{what}` in the text of this kind (see
+# such as "bad sitemap", and a string. The string replaces `{what}` in the string of this kind (see
 # `_WORDS`).
 Odd: TypeAlias = Iterator[tuple[str, str]]
 
@@ -381,8 +382,8 @@ Odd: TypeAlias = Iterator[tuple[str, str]]
 def finding(line: int, kind: str, /, **about: object) -> Finding:
     """Return a finding about the line with the number `line`.
 
-    `kind` is the name of the kind of finding. `_WORDS` has a text with fields such as `{what}` for
-    this kind, and `about` contains the values for these fields.
+    `kind` is the name of the kind of finding. `_WORDS` has a string with fields such as `{what}`
+    for this kind, and `about` contains the values for these fields.
     """
     row = KINDS[kind]
     return Finding(row.level, line, kind, row.words.format(**about))
@@ -684,7 +685,7 @@ def _names_one_crawler(text: str, user_agent: str) -> bool:
 def _code_points(text: str) -> str:
     """Return, for a message, the code points of the first characters in `text` that are not ASCII.
 
-    For example, the result for a text with a no-break space is " (with U+00A0)". The code points
+    For example, the result for a string with a no-break space is " (with U+00A0)". The code points
     are shown because many of these characters are invisible or look like other characters. The
     result is "" if `text` is ASCII.
     """

@@ -190,9 +190,9 @@ class RobotsTxt:
             url: a URL or a path. Only its path and query are compared with the rules, as written.
             user_agent: a product token, a User-Agent header or a `UserAgent`. For a token or a
                 header, the crawler follows the groups of this token, or the groups of "*" if no
-                group names the token (RFC 9309 2.2.1). For a text without a token, such as " ", the
-                crawler follows the groups of "*". For a `UserAgent`, the tokens are tried one after
-                the other, and "*" is tried last.
+                group names the token (RFC 9309 2.2.1). For a string without a token, such as " ",
+                the crawler follows the groups of "*". For a `UserAgent`, the tokens are tried one
+                after the other, and "*" is tried last.
 
         Raises:
             TypeError: `url` or `user_agent` has a wrong type.

@@ -77,11 +77,12 @@ from .urls import path_of
 # pattern itself. The needle is a literal text that every matching path contains.
 Filed = tuple[int, str, str]
 
-# A stem is a text that matching paths begin with. If there are at most this many stems, one
+# A stem is a string that matching paths begin with. If there are at most this many stems, one
 # `startswith` call with all of them is faster than a bisection.
 _FEW_STEMS = 40
-# A needle is a text that matching paths contain. If there are at most this many needles, searching
-# the path for each of them is faster than looking up the pieces of the path in a dictionary.
+# A needle is a string that matching paths contain. If there are at most this many needles,
+# searching the path for each of them is faster than looking up the pieces of the path in a
+# dictionary.
 _FEW_NEEDLES = 100
 _PIECE = 5  # The number of characters in a piece of a path or a needle.
 # A limit on the product of the number of needles and the number of characters of the path. Above
@@ -194,8 +195,8 @@ class _OneKind:
     """Either the allow rules or the disallow rules of a group, as stems and wildcard patterns.
 
     Attributes:
-        stems: the sorted stems. They are the rules without a wildcard, and the texts on which
-            wildcard patterns hang.
+        stems: the sorted stems. They are the rules without a wildcard, and the literal prefixes of
+            wildcard patterns, on which these patterns hang.
         head: the length of the shortest stem, in characters.
         heads: the beginnings of the stems, each `head` characters long. A path that begins with
             none of them does not begin with a stem.

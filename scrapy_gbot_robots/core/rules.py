@@ -67,8 +67,8 @@ _MANY_RULES = 1_500  # Trying this many rules, or building an index of them, tak
 # `preferences_of` takes. If the estimate is greater than `_LONG_NS`, the call takes long. The
 # following numbers of nanoseconds were measured.
 _LONG_NS = 5_000_000
-_NS_OF_CHAR = 50  # Each character of a pattern takes this time, even for a short path.
-_NS_OF_COMPARISON = 0.25  # Comparing two characters takes this time.
+_NS_OF_CHAR = 50  # The time for each character of a pattern, even for a short path.
+_NS_OF_COMPARISON = 0.25  # The time for comparing two characters.
 # Reading one byte of a `Content-Usage` or `Content-Signal` line takes as long as trying this many
 # characters of patterns.
 _CHARS_PER_BYTE = 4

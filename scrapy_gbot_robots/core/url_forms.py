@@ -27,8 +27,8 @@ from .verdict import Verdict
 # Every client sends these characters unchanged. If a URL contains only these characters, and has no
 # dot segment, no empty query and no empty parameters, every client sends it as written.
 _SENT = string.ascii_letters + string.digits + "!$&'()*+,-./:;=?_~"
-# This checks many URLs at once. It matches a text of joined URLs, with an LF after each URL, if all
-# other characters are in `_SENT`.
+# This checks many URLs at once. It matches a string of joined URLs, with an LF after each URL, if
+# all other characters are in `_SENT`.
 _ARE_SENT = re.compile(rf"[{re.escape(_SENT)}\n]*").fullmatch
 # If such a joined text contains one of these strings, a client may change one of the URLs. For
 # example, "?\n" is the end of a URL with an empty query.

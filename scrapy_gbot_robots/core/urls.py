@@ -247,7 +247,7 @@ def is_absolute(url: str) -> bool:
 
 
 def sitemap_url(value: bytes) -> str | None:
-    """Return the URL in the value of a sitemap line; None if the value is not one absolute URL."""
+    """Return the URL in a sitemap line; None if its value is not a single absolute URL."""
     url = as_text(value)
     if not is_absolute(url) or any(map(is_absolute, url.split()[1:])):
         return None

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-# Each finding of `lint` consists of a line number, the name of its kind, and a text.
+# Each finding of `lint` consists of a line number, the name of its kind, and a string.
 Odd: TypeAlias = Iterator[tuple[int, str, str]]
 
 PURPOSES = tuple(USAGE)

@@ -260,7 +260,7 @@ class Exchange:
     def _forget_response(self) -> None:
         """Reset the attributes that describe the response, before the request is sent again."""
         self.headers_came = False
-        # True if this exchange has stopped the download, so that the body is cut on purpose.
+        # True if this exchange has stopped the download itself. The body is then cut on purpose.
         self.stopped = False
         # The response, without its header Content-Encoding (see `keep_response`).
         self.response: Response | None = None
@@ -685,8 +685,8 @@ def _meanings(error: object, depth: int = _MOST_CAUSES) -> Iterator[Failure]:
     3. The failures for the cause of `error`.
 
     Args:
-        error: the exception. Twisted may pass a text in place of an exception, and the cause of an
-            exception may be None. For a text or None, nothing is yielded.
+        error: the exception. Twisted may pass a string in place of an exception, and the cause of
+            an exception may be None. For a string or None, nothing is yielded.
         depth: the maximum number of exceptions to examine in the chain of causes. The first one is
             `error`.
     """

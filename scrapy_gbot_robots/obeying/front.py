@@ -316,7 +316,7 @@ class Front:
         return request
 
     def _holds_enough(self, room: Room, ready: Request | None) -> bool:
-        """Whether the front takes no more requests from the scheduler now.
+        """Whether the front should stop taking requests from the scheduler for now.
 
         The limit for requests of unreachable sites is high (`MOST_HELD`). With a low limit, the
         requests of a few dead hosts could block a first-in, first-out queue. A site whose look-up

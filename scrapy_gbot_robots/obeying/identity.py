@@ -70,7 +70,7 @@ def named_in(settings: BaseSettings) -> str:
     """Return the value of `ROBOTSTXT_USER_AGENT`; "" if it is not set.
 
     Raises:
-        ValueError: the value is not a text.
+        ValueError: the value is not a string.
     """
     name = settings["ROBOTSTXT_USER_AGENT"] or ""
     if isinstance(name, bytes):
@@ -90,7 +90,7 @@ def of_project(settings: BaseSettings, spider: Spider | None = None) -> Configur
     of the spider, or the setting `USER_AGENT`.
 
     Raises:
-        ValueError: `ROBOTSTXT_USER_AGENT` is not a text.
+        ValueError: `ROBOTSTXT_USER_AGENT` is not a string.
     """
     headers = Headers(without_none_values(settings.getdict("DEFAULT_REQUEST_HEADERS")))
     by_default_headers = (headers.get("User-Agent") or b"").decode("latin-1")

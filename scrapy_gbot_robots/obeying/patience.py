@@ -119,7 +119,7 @@ class Patience:
         self._portions[answer.origin].left -= 1
 
     def is_first_wait(self, answer: CachedAnswer, now: float) -> bool:
-        """Whether it is too early to forbid any request of the origin, so that all of them wait.
+        """Whether it is still too early to forbid requests to the origin, and all of them wait.
 
         When the first wait is over, `gives_up` decides which requests are forbidden.
         """

@@ -8,16 +8,16 @@ A request goes through the room in these steps:
    slot.
 2. `_place` makes the line ready if its first request may go on (`_may_go`). Otherwise the line
    waits at its site.
-3. `_settle` is called after each change of a site. It makes all lines ready whose first request may
-   go on. If another line has to wait, `_seek` takes the answer in memory, or queues the site for a
-   look-up.
+3. `_settle` is called after each change of a site. Every line whose first request may go on
+   becomes ready. If another line has to wait, `_seek` takes the answer in memory, or queues the
+   site for a look-up.
 4. `_begin_look_ups` starts the look-ups of the most urgent sites.
 5. `_answered` gets the answer of a look-up, and `_settle` makes the lines ready. If all requests
    are forbidden for now, because the robots.txt is unreachable, `_take` sets a time (`due_at`) at
    which the room seeks an answer again.
 6. `next` takes the ready line that goes next, calls `_may_go` again, and hands out the first
    request of the line, with the answer of its site.
-7. The middleware allows or forbids the request by the answer in memory. If memory has no current
+7. The middleware uses the answer in memory to allow or forbid the request. If memory has no current
    answer, or has one that forbids everything because the robots.txt is unreachable
    (`bars_for_now`), the middleware uses the answer that the room handed out with the request.
 8. The room may hand out a request without an answer, although the request needs one. The middleware

@@ -128,7 +128,7 @@ def proxy_fault(proxy_status: Iterable[bytes], errors: Mapping[str, bytes | None
             is not used.
 
     Returns:
-        A text such as "Proxy-Status: cache.example; error=dns_error"; "" if no proxy reports a
+        A string such as "Proxy-Status: cache.example; error=dns_error"; "" if no proxy reports a
         failure.
     """
     for name, value in errors.items():
@@ -177,7 +177,7 @@ def _text(value: bytes | None, most_bytes: int = _HEADER_BYTES) -> str:
 
 
 def _seconds(text: str) -> float | None:
-    """Return a text as a number of seconds; None if the text is not a whole number.
+    """Return a string as a number of seconds; None if the string is not a whole number.
 
     A negative number becomes 0, and a number above `_FOREVER` becomes `_FOREVER`.
     """

@@ -117,7 +117,7 @@ class Outage:
     since: float  # The time of the first failure.
     failures: int  # The number of failures in this outage.
     status: int | None  # The HTTP status of the last failure; None if no response came.
-    why: str  # The reason for the last failure, as a text for people.
+    why: str  # The reason for the last failure, as a string for people.
     retry_at: float  # The time at which the next fetch is due.
     # The kind of the last failure; None if the server sent a response, such as a 503.
     failure: Failure | None = None
@@ -369,7 +369,7 @@ def _state_by(copy: Copy, policy: Policy) -> State:
 
 
 def _on_ladder(outage: Outage, copy: Copy | None, now: float, policy: Policy) -> Decision:
-    """Return the decision during an outage, which depends on the age of the outage.
+    """Return the decision during an outage. It depends on how long the outage has lasted.
 
     Requests wait for the next fetch if the state is full disallow. In any other state, they wait
     only if the fetch is late by `_GRACE` seconds.

@@ -125,7 +125,7 @@ _OF_THIS_PROCESS = NOT_ASKED | {Failure.NO_FILES}
 class Unreachable:
     """It is not known what the site wants, so everything is restricted (RFC 9309 2.3.1.4)."""
 
-    why: str  # The reason, as a text for people. No code depends on it.
+    why: str  # The reason, as a string for people. No code depends on it.
     status: int | None = None  # The HTTP status; None if no response came.
     # The number of seconds after which the server wants the next request; None if the server does
     # not set a number.

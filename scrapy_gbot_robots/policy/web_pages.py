@@ -109,7 +109,7 @@ def wall_of(status: int, headers: Mapping[str, str], body: bytes) -> str:
         body: the body without content codings; empty if it is not known.
 
     Returns:
-        A text such as "DDoS-Guard, by its title", or "".
+        A string such as "DDoS-Guard, by its title", or "".
     """
     wall = _wall_like(headers, body)
     if wall and status in _SUCCESS and _has_lines_for_crawlers(body):

@@ -111,7 +111,7 @@ class StartRequests:
 
     Attributes:
         forbidden: the number of forbidden start requests.
-        first: a text with the URL of the first forbidden start request, the URL to which it was
+        first: a string with the URL of the first forbidden start request, the URL to which it was
             redirected (if any), and the verdict; "" if no start request was forbidden.
     """
 

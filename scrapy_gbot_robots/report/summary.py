@@ -34,7 +34,7 @@ _BY_A_RULE = "by a rule of the robots.txt"
 _MOST = 5  # The summary names at most 5 rules and at most 5 unreachable robots.txt files.
 _IN_STATE = {State.RULES: "with rules"}
 _MEANS = "GBOT_ROBOTS_ACCESS_DENIED decides what that means"
-# The summary counts the responses that servers sent in place of a robots.txt. It has a text for
+# The summary counts the responses that servers sent in place of a robots.txt. It has a string for
 # each kind of response. A response of the kind NONE is counted only if it denies access to the
 # robots.txt: a 403 is counted, for example, but a 404 is not.
 _NO_ROBOTS_TXT = {

@@ -413,7 +413,7 @@ def add_to_stat(crawler: Crawler, name: str, number: int = 1) -> None:
 
 
 def skipped_by_rule(crawler: Crawler) -> list[str]:
-    """Return a text for each rule by which sitemaps were skipped in this crawl.
+    """Return a string for each rule by which sitemaps were skipped in this crawl.
 
     For example, "3 by GBOT_ROBOTS_MAX_SITEMAPS" means that this setting excluded three sitemaps.
     """

@@ -71,7 +71,7 @@ _TURN_SECS = 0.001
 # The signals of Scrapy that the spider handles. The handler of the signal `spider_opened` is the
 # method `_spider_opened`, and so on.
 _HEARD = "request_dropped response_received spider_opened spider_closed".split()
-# The *fate* of a sitemap is a text that describes what has become of it. `_FOUND` means that the
+# The *fate* of a sitemap is a string that describes what has become of it. `_FOUND` means that the
 # sitemap has at least one entry. Any other fate, such as "lists nothing", is the reason why it has
 # none.
 _FOUND = ""
@@ -120,15 +120,15 @@ class RobotsSitemapSpider(SitemapSpider):
     the page, and the date of the page's last change.
 
     Attributes (of the class, or arguments `-a name=value`):
-        hosts: a list of hosts, or a text with commas between hosts. A host is written as
+        hosts: a list of hosts, or a string with commas between hosts. A host is written as
             `example.org`, as `example.org:8080` or as a URL.
         hosts_file: the path of a file with one host on each line. "#" begins a comment.
         sitemap_scope: the hosts on which pages are crawled. "hosts" means the given hosts, with or
             without "www.", and their subdomains. "any" means all hosts. Pages on hosts outside the
             scope are skipped, and `gbot_robots/sitemaps/entries/host` counts them.
         sitemap_guess: the paths to try on a host whose robots.txt lists no sitemap, as a list or a
-            text with commas. They are tried in order, until one of them is a sitemap with entries.
-            True means `/sitemap.xml`. "common" means seven paths that software often uses.
+            string with commas. They are tried in order, until one of them is a sitemap with
+            entries. True means `/sitemap.xml`. "common" means seven paths that software often uses.
         sitemap_since: a day, a month or a year, such as 2026-01-31 or 2026-01. A page or a sitemap
             is skipped if, according to the file that lists it, its last change was earlier.
     """
@@ -295,7 +295,7 @@ class RobotsSitemapSpider(SitemapSpider):
 
         Args:
             host: the host as the user wrote it.
-            why: the reason, as a text for the log.
+            why: the reason, as a string for the log.
         """
         self.logger.info("%s has no usable sitemap: %s", shown(host), shown(why, _MOST_WHY))
 
@@ -430,9 +430,9 @@ class RobotsSitemapSpider(SitemapSpider):
     def _fates(self) -> dict[str, dict[str, str]]:
         """The fates of sitemaps, for each host that has sitemaps left to read.
 
-        The fate of a sitemap is a text that describes what has become of it. The keys are the hosts
-        as the user wrote them. Each value is a dict from the URLs of the host's sitemaps to the
-        fates that are known so far. With a JOBDIR, the dicts are in the spider's `state`, which
+        The fate of a sitemap is a string that describes what has become of it. The keys are the
+        hosts as the user wrote them. Each value is a dict from the URLs of the host's sitemaps to
+        the fates that are known so far. With a JOBDIR, the dicts are in the spider's `state`, which
         Scrapy saves for the next run.
         """
         state: dict[str, Any] = {}
@@ -816,7 +816,7 @@ class _Tally:
 
 
 def _why_without(status: int, listed: Mapping[str, str], guessed: Mapping[str, str]) -> str:
-    """Return the reason why a host has no sitemap, as a text for the log.
+    """Return the reason why a host has no sitemap, as a string for the log.
 
     Args:
         status: the status code of the host's robots.txt.

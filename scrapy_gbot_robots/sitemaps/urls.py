@@ -434,7 +434,7 @@ def scope_of(hosts: Iterable[str]) -> frozenset[str]:
     The "www." is kept if the rest of the host is a public suffix, as in "www.gov.uk", because the
     sites below a public suffix have unrelated owners.
 
-    A text that is not a valid host is ignored here. The spider's `start` reports it.
+    A string that is not a valid host is ignored here. The spider's `start` reports it.
 
     Args:
         hosts: the hosts that a user has given to the spider.
@@ -468,7 +468,7 @@ def given_in(hosts: str | Iterable[str], path: str | Path | None = None) -> Iter
     """Yield the hosts in `hosts`, then the hosts in the file at `path`.
 
     Args:
-        hosts: a list of hosts, or a text with commas or white space between the hosts.
+        hosts: a list of hosts, or a string with commas or white space between the hosts.
         path: the path of a file in UTF-8 with one host on each line. "#" begins a comment.
 
     Raises:
@@ -496,13 +496,13 @@ def guesses_of(guess: Any) -> tuple[str, ...]:
     """Return the paths that the spider tries on a host whose robots.txt lists no sitemap.
 
     Args:
-        guess: the spider's `sitemap_guess`. True, or a text such as "yes", means "/sitemap.xml".
-            False, or a text such as "no", means that no path is tried. "common" means seven paths
-            that software often uses. Any other value is a list of paths, or a text with commas
+        guess: the spider's `sitemap_guess`. True, or a string such as "yes", means "/sitemap.xml".
+            False, or a string such as "no", means that no path is tried. "common" means seven paths
+            that software often uses. Any other value is a list of paths, or a string with commas
             between paths.
 
     Raises:
-        ValueError: `guess` contains a text that is not a path.
+        ValueError: `guess` contains a string that is not a path.
     """
     word = str(guess or "no").strip().lower()
     if word in {"1", "true", "yes", "on"}:

@@ -2,7 +2,7 @@
 
 A storage keeps one entry for each origin. The entry (`policy.outages.Entry`) contains a copy of the
 origin's robots.txt, and describes the failures of the last fetches. The storage does not interpret
-the entry. An origin is passed as a text, for example "https://example.com:8181".
+the entry. An origin is passed as a string, for example "https://example.com:8181".
 
 The methods of a storage are synchronous and may be called from any thread. A storage may delete an
 entry 100 days (`policy.outages.KEEP_DAYS`) after the entry was stored.

@@ -312,7 +312,7 @@ class StorageClient:
         """Return the entry of `origin`. Take the lease if a fetch is needed.
 
         Args:
-            origin: the origin as a text.
+            origin: the origin as a string.
             is_good: a function that takes the entry, or None if there is no entry, and returns
                 whether the crawl can go on without a fetch. It is called in a thread.
 
@@ -438,8 +438,8 @@ class StorageClient:
         """Try the storage every 30 seconds, and use it again when it works.
 
         A trial takes a lease and ends it. A lease of `origin` itself would delay other processes.
-        So the trial takes the lease of a text that is not an origin: `origin` followed by "}". In a
-        cluster of Redis servers, this lease is on the same server as the lease of `origin`.
+        So the trial takes the lease of a string that is not an origin: `origin` followed by "}".
+        In a cluster of Redis servers, this lease is on the same server as the lease of `origin`.
         """
 
         def write() -> None:
