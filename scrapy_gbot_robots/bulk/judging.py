@@ -260,7 +260,7 @@ def decision_on(status: int | None, body: bytes, policy: Policy) -> Decision:
     outcome: Outcome = Unreachable("no answer")
     if status is not None:
         # A bot wall is a protection service that sends a page in place of the robots.txt. The page
-        # contains no rules, so everything is allowed if it is parsed as a robots.txt. Bot walls
+        # contains no rules, so parsing it as a robots.txt would allow everything. Bot walls
         # need to be recognised only if the setting GBOT_ROBOTS_ACCESS_DENIED is "disallow".
         has_wall = policy.access_denied != "allow" and wall_of(status, {}, body) != ""
         # Most responses have a 2xx status and are not from bot walls. Their decision is made here

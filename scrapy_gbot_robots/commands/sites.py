@@ -139,7 +139,7 @@ class RobotsState(NamedTuple):
         return facts
 
     def in_words(self) -> Iterator[tuple[str, str]]:
-        """Yield the facts about the robots.txt for people, each as a name and a text."""
+        """Yield the facts that users read about the robots.txt, as pairs of a name and a string."""
         decision, copy, outage = self.decision, self.entry.copy, self.entry.outage
         words = f"{decision.state.value}{' for now' * decision.temporary}: {decision.why}"
         if self.storage is not None:

@@ -1,4 +1,4 @@
-"""Find the crawler that a name or a User-Agent header means, and the groups that it follows.
+"""Find the crawler that a name or a User-Agent header identifies, and the groups that it follows.
 
 The product token is the name by which a robots.txt can address a crawler. A crawler may have
 several product tokens, such as "Googlebot-Image" and "Googlebot", with the most specific one first.

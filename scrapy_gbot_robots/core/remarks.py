@@ -666,9 +666,9 @@ def name_of(value: bytes, user_agent: str) -> str:
 def _names_one_crawler(text: str, user_agent: str) -> bool:
     """Return whether a value that is not a product token still names one crawler.
 
-    The result is True for the documented name of a crawler, such as "MJ12bot", for "Googlebot*"
-    (Google's page), and for a header with one product, such as "mybot/1.0 (+https://a.example)". It
-    is False for the header of a browser.
+    The result is True for three kinds of values: the documented name of a crawler, such as
+    "MJ12bot"; the value "Googlebot*" of Google's page; and a header with one product, such as
+    "mybot/1.0 (+https://a.example)". It is False for the header of a browser.
 
     Args:
         text: the value of the line.

@@ -320,7 +320,8 @@ class Exchange:
                 dict.pop(request.headers, name, None)
         proxy = request.meta.get("proxy")
         is_for_this_proxy = proxy == request.meta.get(AUTHORISED, self._proxy)
-        # A middleware that has changed the credentials for a proxy has chosen the proxy, too.
+        # If a middleware has changed the credentials for a proxy, it has probably also chosen the
+        # proxy.
         is_of_a_middleware = request.headers.get(PROXY_HEADER) != self._credentials
         if not proxy or not (is_for_this_proxy or is_of_a_middleware):
             request.headers.pop(PROXY_HEADER, None)

@@ -175,7 +175,7 @@ class Front:
 
     @property
     def _theirs(self) -> Any:
-        """The same scheduler, but with the methods of the user's class and not of the front."""
+        """A view of this scheduler with the methods of the user's class, and not the front's."""
         return super()
 
     @classmethod
@@ -389,7 +389,8 @@ class Front:
             stop_at = float("inf")
             in_memory = self._in_memory()
             for request in room.take_all():
-                # A scheduler that has failed may block until a time-out at each further call.
+                # After a scheduler has failed, each further call to it may block until it times
+                # out.
                 if time.monotonic() < stop_at and self._give_back(request):
                     given_back += 1
                     continue
@@ -417,7 +418,7 @@ class Front:
         return getattr(self._theirs, "close", _do_nothing)(reason)
 
     def _in_memory(self) -> int:
-        """How many requests are in the queue in memory of Scrapy's scheduler.
+        """Return the number of requests that Scrapy's scheduler keeps in memory.
 
         Without a JOBDIR, these are all requests of the scheduler. With a JOBDIR, they are the
         requests that cannot be written to the disk. They are lost when the scheduler is closed.

@@ -127,15 +127,15 @@ class Site(dict[tuple[str, bool], "SiteLine"]):
     waited_before: int = 0
     # The stage of the look-up. At most one of the next three attributes is set. None or NEVER means
     # that the attribute is not set. Times are on the monotonic clock.
-    queued_rank: int | None = None  # the rank of its most urgent request, while it is queued
+    queued_rank: int | None = None  # the rank of the most urgent request; None if not queued
     asked_at: float = NEVER  # when the running look-up began
     due_at: float = NEVER  # when the room will seek an answer again
     # The user agents whose rules the next look-up reads (see `with_needed`).
     user_agents: tuple[UserAgent, ...] = ()
     waiters: tuple[Waiter, ...] = ()  # requests that wait in the downloader
-    # The ways (`fetcher.way_of`), such as proxies, of fetches that have failed since the
-    # robots.txt became unreachable. The latest failure is at the end. Each item is a pair: the way,
-    # and whether the server sent no response.
+    # The fetches that have failed since the robots.txt became unreachable, by their ways
+    # (`fetcher.way_of`), such as proxies. The latest failure is at the end. Each item is a pair:
+    # the way, and whether the server sent no response.
     failed_ways: tuple[tuple[Way, bool], ...] = ()
     size: int = 0  # the number of requests in the lines of the site
     standing: Standing = Standing.OPEN
@@ -375,7 +375,7 @@ class ReadyLines:
     def __init__(self, crawler: Crawler, slots: DownloadSlots) -> None:
         self._crawler = crawler
         self._slots = slots
-        # There is a heap of lines for each slot. The slot that was served last is at the end.
+        # Maps each slot to a heap of its lines. The slot that was served last is the last key.
         self._heaps: OrderedDict[str, list[tuple[int, int, SiteLine]]] = OrderedDict()
         self._turns = count(1)
         self.on_the_way: dict[str, int] = {}

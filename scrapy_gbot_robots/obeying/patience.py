@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 GIVEN_UP = 64  # the number of requests in a portion
 DEAD_AFTER = 5  # After this many waits, an unreachable origin is dead.
 
-# If fetches for two origins find no server within this number of seconds, and no server at all has
-# answered since their first failures, our own network is probably down. So neither origin is gone.
+# If fetches for two origins find no server within this number of seconds of each other, and no
+# server at all has answered since their first failures, our own network is probably down. Then
+# neither origin counts as gone.
 _LATELY_SECS = 10.0
 # If no server at all has answered since the first failure of an origin in this run, our own network
 # may be down. So the origin is not gone for this number of seconds. While other origins fail too,

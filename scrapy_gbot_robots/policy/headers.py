@@ -103,8 +103,8 @@ def retry_after(value: bytes | None, now: float) -> float | None:
         now: the present time in seconds since the epoch.
 
     Returns:
-        The number of seconds from `now` on. It is 0.0 for a date in the past, and None if the
-        header is missing, or is neither a number nor a date.
+        The number of seconds to wait, counted from `now`. It is 0.0 for a date in the past, and
+        None if the header is missing, or is neither a number nor a date.
     """
     text = _text(value)
     if (seconds := _seconds(text)) is not None:

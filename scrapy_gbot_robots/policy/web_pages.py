@@ -277,8 +277,8 @@ ALONE = (
 # for a URL. Such a message means "not found" if the path or the URL of a robots.txt follows, as in
 # 'No route matches [GET] "/robots.txt"'. The frameworks are Spring, Rails, Symfony and Phoenix.
 ROUTERS = "no static resource, no endpoint, no route matches, no route found for"
-# Matches a title that consists only of the message of Express. In messages of other programs, the
-# key of a cache may follow "cannot get".
+# Matches a title that is exactly the error message of Express, "Cannot GET /path". Other programs
+# may write a cache key after "cannot get".
 _OF_EXPRESS = r"\A\s*(?:[a-z]*(?:error|exception): )?cannot get /robots\.txt\s*\Z"
 # Words that are removed from a clause of a title before it is compared with the table `LANGUAGES`.
 ERROR_WORDS = (

@@ -152,7 +152,7 @@ class CrawlCounts:
             self.rules.add(ForbiddingRule(origin, rule, verdict.group), example)
 
     def count_left(self) -> None:
-        """Count the requests that were waiting for a robots.txt at the end, or were given back.
+        """Count the requests that still waited at the end of the crawl, or were given back.
 
         The numbers are not taken from the stats, because a STATS_CLASS may keep no stats.
         """

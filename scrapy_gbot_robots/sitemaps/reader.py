@@ -453,7 +453,7 @@ class _Entry:
             self._child = tag._replace(text="")
 
     def close_child(self, text: str) -> None:
-        """Add the value of the child without an end tag, unless the child contains an element.
+        """Add the value of a child whose end tag is missing, unless the child contains an element.
 
         Args:
             text: the text after the start tag of the child.

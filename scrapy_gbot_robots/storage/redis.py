@@ -118,7 +118,7 @@ def _fault_in(url: str) -> str:
 def place_of(url: str) -> str:
     """Return the server and the database of a Redis URL, such as "localhost:6379, database 0".
 
-    The text does not contain the user and the password. Return "?" if `url` is not a Redis URL.
+    The user name and the password are left out. Return "?" if `url` is not a Redis URL.
     """
     if _fault_in(url):
         return "?"
