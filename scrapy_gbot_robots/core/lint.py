@@ -1,4 +1,4 @@
-"""Find the lines of a robots.txt that may do harm, and sort the findings by their harm.
+"""Find the lines of a robots.txt that may do harm, and sort the findings by severity.
 
 remarks.py finds problems in single lines, and defines the kinds of findings with their texts. This
 module adds the findings for which several lines must be compared. For example, it finds an allow

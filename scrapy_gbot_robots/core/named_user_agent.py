@@ -216,7 +216,7 @@ def group_in_words(
 
 
 def _as_known(token: str, crawler: UserAgent) -> str:
-    """Return a token of `crawler` as a string for people.
+    """Return a token of `crawler` as human-readable text.
 
     If the crawler's name continues with a digit after the token, the string contains the name and
     the token, as in "MJ12bot (read as MJ)".

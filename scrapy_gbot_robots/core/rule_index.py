@@ -120,7 +120,7 @@ class Index:
     ) -> None:
         """Build the index. `allows` and `disallows` contain pairs of a pattern and a line number.
 
-        Empty patterns are left out, because a rule without a path never decides.
+        Empty patterns are left out, because a rule without a path has no effect.
         """
         stems, wild = _sorted_out(disallows, False)
         allow_stems, allow_wild = _sorted_out(allows, True)

@@ -155,7 +155,7 @@ async def _are_private(host: str) -> list[bool]:
 
 
 async def _addresses(name: str) -> list[str]:
-    """Return the IP addresses of `name` as texts; an empty list if `name` does not resolve.
+    """Return the IP addresses of `name` as strings; an empty list if `name` does not resolve.
 
     The reactor is not blocked during the look-up.
     """

@@ -308,7 +308,7 @@ class _Modules(NamedTuple):
     Attributes:
         names: their names. The first module that is installed and not too old is used.
         needed: a class and its attribute. If a module lacks the attribute, it is too old.
-        to_install: what a user has to install, as a string for people.
+        to_install: what a user has to install, as human-readable text.
     """
 
     names: tuple[str, ...]

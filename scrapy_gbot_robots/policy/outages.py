@@ -117,7 +117,7 @@ class Outage:
     since: float  # The time of the first failure.
     failures: int  # The number of failures in this outage.
     status: int | None  # The HTTP status of the last failure; None if no response came.
-    why: str  # The reason for the last failure, as a string for people.
+    why: str  # The reason for the last failure, as human-readable text.
     retry_at: float  # The time at which the next fetch is due.
     # The kind of the last failure; None if the server sent a response, such as a 503.
     failure: Failure | None = None

@@ -77,7 +77,7 @@ class Failure(Enum):
     """The ways in which a fetch ends without a complete response.
 
     In each of these cases the outcome is `Unreachable`, because an incomplete response must not be
-    taken for a short but complete file. The values are texts for people.
+    taken for a short but complete file. The values are human-readable texts.
     """
 
     DNS = "the host name does not resolve"
@@ -125,7 +125,7 @@ _OF_THIS_PROCESS = NOT_ASKED | {Failure.NO_FILES}
 class Unreachable:
     """It is not known what the site wants, so everything is restricted (RFC 9309 2.3.1.4)."""
 
-    why: str  # The reason, as a string for people. No code depends on it.
+    why: str  # The reason, as human-readable text. No code depends on it.
     status: int | None = None  # The HTTP status; None if no response came.
     # The number of seconds after which the server wants the next request; None if the server does
     # not set a number.

@@ -167,7 +167,7 @@ class RobotsSitemapSpider(SitemapSpider):
                 f"sitemap_since must be a date such as 2026-01-31, got {self.sitemap_since!r}"
             )
         self._guesses = guesses_of(self.sitemap_guess)
-        # The hosts whose robots.txt was requested and has not arrived yet, as the user wrote them.
+        # The hosts, as the user wrote them, whose robots.txt was requested but has not arrived yet.
         # In a resumed crawl, the duplicate filter may drop the request, because an earlier run has
         # already made it. `_request_dropped` then removes the host from this set.
         self._asked: set[str] = set()
