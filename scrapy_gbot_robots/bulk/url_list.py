@@ -13,7 +13,6 @@ Sources: RFC 4180; https://jsonlines.org.
 
 from __future__ import annotations
 
-import codecs
 import csv
 import json
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ..core.lines import BOM, UTF_16_MARKS
 from ..core.urls import as_text
 from .judging import BulkError
 
@@ -31,8 +31,6 @@ MAX_URL = 16_384  # the maximum length of a URL in characters
 
 _BLOCK = 131_072  # the number of bytes that are read at a time
 _MOST_LINE = 2**20  # the maximum length of a line in bytes
-_BOM = codecs.BOM_UTF8
-_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class UrlList:
@@ -164,8 +162,8 @@ class UrlList:
             BulkError: the file is UTF-16, or a line is too long.
         """
         rest = b""
-        block = self._file.read1(_BLOCK).removeprefix(_BOM)
-        if block.startswith(_UTF_16):
+        block = self._file.read1(_BLOCK).removeprefix(BOM)
+        if block.startswith(UTF_16_MARKS):
             raise BulkError(f"{self._name}: the file is UTF-16; save it as UTF-8")
         while block:
             *lines, rest = (rest + block).split(b"\n")

@@ -6,12 +6,12 @@ expectation that is not met, the output shows the deciding line of the robots.tx
 
 from __future__ import annotations
 
-import codecs
 import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..core.lines import UTF_16_MARKS
 from ..core.named_user_agent import NamedUserAgent, checked_url, hints_on, verdict_on
 from ..core.urls import Origin, shown
 from ..counts import plural
@@ -150,7 +150,7 @@ def _expectations(where: str, robots: RobotsFile | RobotsState) -> Iterator[Expe
             belong to the site of `robots`.
     """
     content = read(where)
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if content.startswith(UTF_16_MARKS):
         raise CommandError(f"{where}: the file is UTF-16; save it as UTF-8")
     file = content.decode("utf-8-sig", "surrogateescape")
     for number, raw in enumerate(file.splitlines(), 1):

@@ -90,6 +90,7 @@ UNUSED_FIELDS = frozenset(
 # Google's parser skips a byte-order mark at the beginning of the file. If the file begins with only
 # the first one or two bytes of a mark, the parser skips these bytes.
 BOM = b"\xef\xbb\xbf"
+UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")  # the byte-order marks of UTF-16
 # Google ignores the content of a file after 500 KiB (Google's page, "File format").
 MAX_BYTES = 512_000
 # Google's parser reads only this many bytes of a line, and ignores the rest of the line. The number

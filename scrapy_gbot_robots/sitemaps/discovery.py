@@ -201,20 +201,22 @@ class SitemapFeed:
         """Send `sitemap_found` for the sitemaps in a robots.txt, and schedule requests for them.
 
         The requests are scheduled only if the spider needs the sitemaps of this robots.txt
-        (`_is_for_the_spider`), and the plugin schedules sitemaps in this crawl (`is_open`). If the
-        spider needs the sitemaps, but `is_open` is False, the stat `not_fed` counts the sitemaps,
-        except those in `sitemap_urls`, which the spider itself requests. If the sitemaps are not
-        read because of the origin of the robots.txt, the stat `skipped/origin` counts them.
+        (`_is_for_the_spider`), does not read the robots.txt itself (`_spider_reads`), and the
+        plugin schedules sitemaps in this crawl (`is_open`). If only `is_open` is False, the stat
+        `not_fed` counts the sitemaps, except those in `sitemap_urls`, which the spider itself
+        requests. If the spider does not need the sitemaps, because they are of another origin, the
+        stat `skipped/origin` counts them.
         """
+        if not self.may_feed or self._spider_reads(origin, request):
+            await self.take(origin, robotstxt, is_fed=False)
+            return
         is_for_the_spider = self._is_for_the_spider(origin, request)
         is_fed = is_for_the_spider and self.is_open
         new = await self.take(origin, robotstxt, is_fed=is_fed)
-        if is_fed:
-            return
-        if is_for_the_spider:
+        if is_for_the_spider and not is_fed:
             others = [sitemap for sitemap in new if sitemap.url not in self._spider.sitemap_urls]
             add_to_stat(self._crawler, "not_fed", len(others))
-        elif self.may_feed and self.is_open and not self._is_read_by_it(origin, request):
+        elif self.is_open and not is_fed:
             add_to_stat(self._crawler, "skipped/origin", len(new))
 
     def spider_closed(self, reason: str) -> None:
@@ -231,13 +233,9 @@ class SitemapFeed:
     def _is_for_the_spider(self, origin: Origin, request: Request) -> bool:
         """Return whether the spider needs the sitemaps in the robots.txt of `origin`.
 
-        The first of these cases that applies determines the result:
-
-        1. If the spider's own code reads this robots.txt, the result is False, because the spider
-           finds the sitemaps itself.
-        2. If the spider has `allowed_domains`, the result is True only if one of them contains the
+        1. If the spider has `allowed_domains`, the result is True only if one of them contains the
            host of `origin`.
-        3. If the spider has no `allowed_domains`, the result is usually True. There is one
+        2. If the spider has no `allowed_domains`, the result is usually True. There is one
            exception. If the crawl needs this robots.txt only because the robots.txt of a different
            host lists a sitemap on this host, the result is True only if `home` contains `origin`.
 
@@ -245,17 +243,15 @@ class SitemapFeed:
             origin: the origin of the robots.txt.
             request: the request that needed the robots.txt.
         """
-        if not self.may_feed or self._is_read_by_it(origin, request):
-            return False
-        source = request.meta.get(SITEMAP)
         domains = allowed_domains_of(self._spider)
         if domains:
             return f".{origin.host}".endswith(tuple(f".{domain}" for domain in domains))
+        source = request.meta.get(SITEMAP)
         if source is None or source.get("robotstxt") == origin.robots_url:
             return True
         return origin in self.home
 
-    def _is_read_by_it(self, origin: Origin, request: Request) -> bool:
+    def _spider_reads(self, origin: Origin, request: Request) -> bool:
         """Whether the spider's own code reads the robots.txt of `origin`.
 
         This is so if `sitemap_urls` contain the robots.txt, or if the spider made `request` for it.

@@ -11,7 +11,6 @@ of URLs.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -27,6 +26,7 @@ from scrapy.http import Response
 from scrapy.settings import BaseSettings
 from w3lib.url import safe_url_string
 
+from ..core.lines import UTF_16_MARKS
 from ..core.robots import RobotsTxt, sitemap_lines_of
 from ..core.urls import Origin, as_text, origin_of_robots_txt, shown
 from ..fetching.private_hosts import is_private, is_this_machine
@@ -489,7 +489,7 @@ def is_utf_16(path: str | Path) -> bool:
         OSError: the file cannot be read.
     """
     with Path(path).open("rb") as file:
-        return file.read(2) in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}
+        return file.read(2) in UTF_16_MARKS
 
 
 def guesses_of(guess: Any) -> tuple[str, ...]:
