@@ -223,6 +223,28 @@ async def test_crawl_spider_that_is_a_sitemap_spider_too_is_fed_only_on_demand_a
     assert sitemap_stats(crawler).get("not_fed", 0) == is_told
 
 
+class Strays(Both):
+    """Begins on a host outside of its `allowed_domains`."""
+
+    name = "strays"
+    allowed_domains = ("shop.example",)
+
+    async def start(self) -> AsyncIterator[Request]:
+        for url in self.start_urls:
+            yield Request(url, meta={"allow_offsite": True})
+
+
+@table("mode, skipped", ("auto", 0), ("feed", 1))
+@in_reactor
+async def test_sitemaps_of_another_host_count_as_skipped_only_if_the_spider_is_fed(
+    mode: str, skipped: int, site: Site
+) -> None:
+    crawler = await crawl(Strays, {"GBOT_ROBOTS_SITEMAPS": mode}, start_urls=[site.url()])
+    counted = sitemap_stats(crawler)
+    assert (counted["found"], counted.get("skipped/origin", 0)) == (1, skipped)
+    assert set(parsed(crawler)) == {site.url()}
+
+
 class Silent(Both):
     async def start(self) -> AsyncIterator[Request]:
         for request in list[Request]():
